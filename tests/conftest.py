@@ -63,7 +63,7 @@ def pytest_collection_finish():
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file():
     """Look for examples in docstrings in the package alone: here there are none."""
-    return [found for found in (yield) if not isinstance(found, DoctestModule)]
+    return [collector for collector in (yield) if not isinstance(collector, DoctestModule)]
 
 
 @pytest.fixture(scope="session")
@@ -76,11 +76,11 @@ def golden():
 def shared():
     """Return a function that finds a file or folder of the shared material, or skips."""
 
-    def find(*parts: str) -> Path:
-        path = SHARED.joinpath(*parts)
+    def find(*names: str) -> Path:
+        path = SHARED.joinpath(*names)
         if not path.exists():
             pytest.skip(
-                f"needs the shared material ({'/'.join(parts)}), which is not beside this "
+                f"needs the shared material ({'/'.join(names)}), which is not beside this "
                 "checkout (since 2026-11)"
             )
         return path
@@ -106,8 +106,8 @@ def skip_for_extras(report, pattern):
         return report
     if "src/perfarray/" not in text:  # the test itself, or xarray on its behalf, imports the extra
         pattern = rf"No module named '({EXTRAS})|{pattern}"
-    if found := re.search(pattern, text[-3000:]):
-        report.outcome, report.longrepr = "skipped", (str(Path(__file__)), 0, found[0])
+    if match := re.search(pattern, text[-3000:]):
+        report.outcome, report.longrepr = "skipped", (str(Path(__file__)), 0, match[0])
     return report
 
 

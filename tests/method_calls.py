@@ -65,7 +65,7 @@ def timings(machines: int = 4) -> xr.DataArray:
     labels = {
         "version": ["old", "new"],
         "benchmark": list("abc"),
-        "machine": [f"m{place}" for place in range(machines)],
+        "machine": [f"m{number}" for number in range(machines)],
     }
     array = xr.DataArray(
         values, labels, ("version", "benchmark", "machine", "execution"), "time", {"units": "s"}
@@ -73,7 +73,7 @@ def timings(machines: int = 4) -> xr.DataArray:
     return array.assign_coords(cores=("machine", np.arange(machines) * 7 % 5 + 1))
 
 
-def given(name: str, times: xr.DataArray | None = None) -> xr.DataArray:
+def timings_for(name: str, times: xr.DataArray | None = None) -> xr.DataArray:
     """Return the timings that a method is given in its call."""
     times = timings(8 if name == "explain_variation" else 4) if times is None else times
     times = times.sel(version="new") if name in ONE_SYSTEM else times
@@ -89,5 +89,5 @@ def ask(times: Any, name: str, call: Any) -> Any:
 def answer(name: str, times: xr.DataArray) -> Any:
     """Return the answer of a method, as a Dataset where it is one."""
     with warnings.catch_warnings(action="ignore", category=perfarray.PerfarrayWarning):
-        found = getattr(times.perf, name)(**CALLS[name])
-    return getattr(found, "dataset", found)
+        result = getattr(times.perf, name)(**CALLS[name])
+    return getattr(result, "dataset", result)

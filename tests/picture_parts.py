@@ -39,7 +39,7 @@ def texts(ax, kind=None):
     return [text.get_text() for text in ax.texts if kind in (None, text.get_gid())]
 
 
-def beside(ax):
+def side_texts(ax):
     """Return the texts right of the rows."""
     return texts(ax, "beside")
 
@@ -52,13 +52,13 @@ def lines(ax, kind="estimates"):
 def points(ax, label=None, kind="estimates"):
     """Return the places of points along the horizontal axis, from the first row down: of an entry
     of the legend, or of a kind."""
-    chosen = [
+    point_lines = [
         line
         for line in ax.lines
         if (line.get_label() == label if label else line.get_gid() == kind)
     ]
-    places = {y: x for line in chosen for x, y in zip(*line.get_data(), strict=True)}
-    return [places[y] for y in sorted(places)]
+    x_by_y = {y: x for line in point_lines for x, y in zip(*line.get_data(), strict=True)}
+    return [x_by_y[y] for y in sorted(x_by_y)]
 
 
 def heights(ax, label):
@@ -69,12 +69,12 @@ def heights(ax, label):
 def segments(ax, label=None, axis=0):
     """Return the ends, along an axis, of the strokes in the collections, or in those with a
     label."""
-    chosen = [
+    collections = [
         strokes
         for strokes in ax.collections
         if label in (None, strokes.get_label()) and hasattr(strokes, "get_segments")
     ]
-    ends = [segment for strokes in chosen for segment in strokes.get_segments()]
+    ends = [segment for strokes in collections for segment in strokes.get_segments()]
     return [segment[:, axis].tolist() for segment in ends if segment.size]  # one of NaN is empty
 
 

@@ -25,7 +25,7 @@ def experiments(number):
 
 
 @st.composite
-def timings(draw, compared=True, ragged=True, most=5):
+def timings(draw, compared=True, ragged=True, max_size=5):
     """Draw positive timings with one to three levels, perhaps ragged, perhaps over benchmarks and
     two versions."""
     levels = draw(
@@ -34,7 +34,7 @@ def timings(draw, compared=True, ragged=True, most=5):
         )
     )
     sizes = {"benchmark": draw(st.integers(1, 3)), "version": 2} if compared else {}
-    sizes |= {level: draw(st.integers(2, most)) for level in levels}
+    sizes |= {level: draw(st.integers(2, max_size)) for level in levels}
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     shape = tuple(sizes.values())
     values = np.full(shape, 10.0 ** draw(st.integers(-6, 3)))

@@ -12,11 +12,11 @@ def test_a_row_that_became_slower_is_named(tmp_path):
         {"scores: scipy / ours": [10.0, 10.1, 9.9], "gone": [1.0, 1.0], "same": [3.0, 3.1, 2.9]},
         tmp_path / "before.json",
     )
-    found = recorded.against(
+    rows = recorded.against(
         tmp_path / "before.json",
         {"scores: scipy / ours": [5.0, 5.1, 4.9], "same": [3.0, 3.05, 2.95], "new": [2.0, 2.0]},
     )
-    assert [(name, verdict) for name, _, verdict in found] == [
+    assert [(name, verdict) for name, _, verdict in rows] == [
         ("scores: scipy / ours", "slower"),
         ("same", "inconclusive"),
     ]

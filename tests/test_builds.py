@@ -51,9 +51,9 @@ def project(request, tmp_path):
     (programs / "gh").chmod(0o755)
     paths = [str(programs), str(Path(sys.executable).parent), os.environ["PATH"]]
     identity = {
-        f"GIT_{role}_{part}": "tester@example.org"
+        f"GIT_{role}_{field}": "tester@example.org"
         for role in ("AUTHOR", "COMMITTER")
-        for part in ("NAME", "EMAIL")
+        for field in ("NAME", "EMAIL")
     }
     build = {"RUNNER_TEMP": str(tmp_path), "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
     environment = os.environ | identity | build | {"PATH": os.pathsep.join(paths)}
@@ -84,11 +84,11 @@ def project(request, tmp_path):
 def execute(script, folder, environment):
     """Run a step as a runner does, and return its exit code."""
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
-    done = subprocess.run(
+    completed = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=100
     )
-    print(done.stdout, done.stderr)
-    return done.returncode
+    print(completed.stdout, completed.stderr)
+    return completed.returncode
 
 
 def run_steps(steps, folder, environment, inputs):
@@ -169,11 +169,13 @@ def test_action(project):
     programs = Path(environment["RUNNER_TEMP"], "perfarray", "bin")
     programs.mkdir(parents=True)
     (programs / "perfarray").symlink_to(shutil.which("perfarray", path=environment["PATH"]))
-    given = {
+    inputs_given = {
         "benchmark": next(block for block in BLOCKS if "jobs" in block)["env"]["BENCHMARK"],
         "setup": 'touch "$TREE/built"',
     }
-    inputs = {name: declared.get("default") for name, declared in action["inputs"].items()} | given
+    inputs = {
+        name: declared.get("default") for name, declared in action["inputs"].items()
+    } | inputs_given
     codes = run_steps(action["runs"]["steps"], folder, environment, inputs)
     comparison = Path(environment["RUNNER_TEMP"], "comparison.md")
     check_build(change, comparison, codes["Compare"])

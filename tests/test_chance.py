@@ -17,12 +17,12 @@ BENCHMARKS, MACHINES = ["fft", "hash", "sort", "zip"], ["m1", "m2", "m3"]
 def times():
     """Four benchmarks, three machines and two versions, executions of iterations, one of them
     ragged."""
-    found = perfarray.simulate(
+    simulated = perfarray.simulate(
         sizes={"execution": 6, "iteration": 3}, variances={"execution": 1e-4, "iteration": 1e-4},
         dims={"benchmark": BENCHMARKS, "machine": MACHINES, "version": ["old", "new"]}, rng=1,
     )["time"]  # fmt: skip
-    found[1, 1, 1, 4:] = np.nan
-    return found
+    simulated[1, 1, 1, 4:] = np.nan
+    return simulated
 
 
 DRAWN = {"n_resamples": 60, "rng": 1}
@@ -61,20 +61,20 @@ def asking(name):
     numbers that are drawn."""
 
     def call(times):
-        found = ask(times, name, (BY_CELL | BY_SUITE)[name] | DRAWN)
-        return found[["estimate", "lower", "upper", "pvalue"]] if name == "compare" else found
+        result = ask(times, name, (BY_CELL | BY_SUITE)[name] | DRAWN)
+        return result[["estimate", "lower", "upper", "pvalue"]] if name == "compare" else result
 
     return call
 
 
-def same(found, expected):
+def assert_same_numbers(result, expected):
     """Assert that numbers are the same, but for the order in which benchmarks are summed up."""
-    found, expected = (
-        part if isinstance(part, xr.Dataset) else part.to_dataset(name="found")
-        for part in (found, expected)
+    result, expected = (
+        data if isinstance(data, xr.Dataset) else data.to_dataset(name="found")
+        for data in (result, expected)
     )
     for name, variable in expected.data_vars.items():
-        aligned = found[name].transpose(*variable.dims)
+        aligned = result[name].transpose(*variable.dims)
         if variable.dtype == object:
             assert (aligned.values == variable.values).all(), name
         else:
@@ -89,14 +89,14 @@ def test_other_benchmarks_do_not_matter(times, name):
     selected stays a label."""
     give = asking(name)
     expected = give(times)
-    some = {"benchmark": ["sort", "fft"], "machine": ["m3", "m1"]}
-    same(give(times.sel(some)), expected.sel(some))
+    subset = {"benchmark": ["sort", "fft"], "machine": ["m3", "m1"]}
+    assert_same_numbers(give(times.sel(subset)), expected.sel(subset))
     for alone in ({"benchmark": "sort"}, {"machine": "m3"}, {"benchmark": "fft", "machine": "m1"}):
-        same(give(times.sel(alone)), expected.sel(alone))
+        assert_same_numbers(give(times.sel(alone)), expected.sel(alone))
     longer = xr.concat(
         [times, times.isel(benchmark=[0]).assign_coords(benchmark=["new one"])], "benchmark"
     )
-    same(
+    assert_same_numbers(
         give(longer.pad(iteration=(0, 2)) if "shared" not in name else longer).sel(
             benchmark=BENCHMARKS
         ),
@@ -113,14 +113,14 @@ def test_order_and_chunks_do_not_matter(times, name):
     turned = times.transpose("execution", "machine", ..., "benchmark").isel(
         benchmark=[2, 0, 3, 1], machine=[2, 1, 0]
     )
-    same(
+    assert_same_numbers(
         give(turned).sel(
             {dim: expected[dim] for dim in ("benchmark", "machine") if dim in expected.dims}
         ),
         expected,
     )
     chunks = {"machine": 2} | ({"benchmark": 1} if name in BY_CELL else {})
-    same(give(times.chunk(chunks)).compute(scheduler="synchronous"), expected)
+    assert_same_numbers(give(times.chunk(chunks)).compute(scheduler="synchronous"), expected)
 
 
 @pytest.mark.parametrize("name", BY_SUITE)
@@ -128,28 +128,28 @@ def test_other_machines_do_not_matter(times, name):
     """A machine's suite keeps its numbers among others, alone, and selected."""
     give = asking(name)
     expected = give(times)
-    same(give(times.sel(machine=["m3", "m1"])), expected.sel(machine=["m3", "m1"]))
-    same(give(times.sel(machine="m3")), expected.sel(machine="m3"))
+    assert_same_numbers(give(times.sel(machine=["m3", "m1"])), expected.sel(machine=["m3", "m1"]))
+    assert_same_numbers(give(times.sel(machine="m3")), expected.sel(machine="m3"))
 
 
 def test_two_objects_draw_as_two_labels_do(times):
     """Timings given one by one have the labels they were selected by: the answer is that of one
     object."""
-    one, other = times.sel(version="new"), times.sel(version="old")
+    new, old = times.sel(version="new"), times.sel(version="old")
     expected = times.perf.ratio_interval("old", method="percentile", **DRAWN).squeeze("version")
-    same(one.perf.ratio_interval(other, method="percentile", **DRAWN), expected)
+    assert_same_numbers(new.perf.ratio_interval(old, method="percentile", **DRAWN), expected)
 
 
 def test_pairs_are_drawn_as_in_one_comparison(times):
     """A table of all pairs holds what `compare` gives for each baseline."""
     table, keywords = times.isel(machine=0), {"method": "percentile", **DRAWN}
-    found = table.perf.pairwise(dim="version", **keywords)
+    pairs = table.perf.pairwise(dim="version", **keywords)
     for baseline, candidate in (("old", "new"), ("new", "old")):
         expected = table.perf.compare(baseline, dim="version", **keywords).sel(version=candidate)
         np.testing.assert_array_equal(
-            found["lower"].sel(version=candidate, baseline=baseline), expected["lower"]
+            pairs["lower"].sel(version=candidate, baseline=baseline), expected["lower"]
         )
-    assert found.attrs["rng_key"] == expected.attrs["rng_key"]
+    assert pairs.attrs["rng_key"] == expected.attrs["rng_key"]
 
 
 @pytest.mark.parametrize(
@@ -157,11 +157,11 @@ def test_pairs_are_drawn_as_in_one_comparison(times):
 )
 def test_a_longer_run_begins_with_the_shorter(times, name):
     """The first replicates of many are those of few."""
-    few, many = (
+    shorter, longer = (
         ask(times, name, (BY_CELL | BY_SUITE)[name] | {"n_resamples": number, "rng": 1})
         for number in (50, 300)
     )
-    np.testing.assert_array_equal(few, many.isel(replicate=slice(50)))
+    np.testing.assert_array_equal(shorter, longer.isel(replicate=slice(50)))
 
 
 @pytest.mark.parametrize("name", ["bootstrap_interval", "ratio_interval", "compare", *BY_SUITE])
@@ -170,7 +170,7 @@ def test_an_answer_can_be_had_again(times, name, monkeypatch):
     monkeypatch.setitem(DRAWN, "rng", None)
     first = asking(name)(times)
     monkeypatch.setitem(DRAWN, "rng", first.attrs["rng_key"])
-    again = asking(name)(times)
-    xr.testing.assert_identical(again, first)
+    repeated = asking(name)(times)
+    xr.testing.assert_identical(repeated, first)
     monkeypatch.setitem(DRAWN, "rng", None)
     assert asking(name)(times).attrs["rng_key"] != first.attrs["rng_key"]

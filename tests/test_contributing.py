@@ -72,19 +72,19 @@ def additions() -> list[tuple[bool, str, str | None, str]]:
     return blocks
 
 
-def add(file: Path, place: str | None, text: str) -> None:
+def add(file: Path, anchor: str | None, text: str) -> None:
     """Add lines to a file: at the head of a class's methods or of a mapping, else at its end."""
     lines = file.read_text(encoding="utf-8")
-    if place is None:
+    if anchor is None:
         file.write_text(lines + text, encoding="utf-8")
         return
     start = re.search(
-        rf"^class {place}\b.*\n(?:    \"\"\".*\"\"\"\n|    \"\"\".*\n(?:.*\n)*?    \"\"\"\n)?\n?"
-        rf"|^{place}(?:: Final\S*(?: \S+)?)? = {{\n",
+        rf"^class {anchor}\b.*\n(?:    \"\"\".*\"\"\"\n|    \"\"\".*\n(?:.*\n)*?    \"\"\"\n)?\n?"
+        rf"|^{anchor}(?:: Final\S*(?: \S+)?)? = {{\n",
         lines,
         re.M,
     )
-    assert start is not None, f"{file.name} has no {place}"
+    assert start is not None, f"{file.name} has no {anchor}"
     file.write_text(lines[: start.end()] + text + lines[start.end() :], encoding="utf-8")
 
 
@@ -113,18 +113,18 @@ def test_the_additions_of_the_page_work(tmp_path, pytestconfig):
         shutil.copy(ROOT / file, copy / file)
     steps = additions()
     assert len(steps) == 12
-    for exists, path, place, text in steps:
+    for exists, path, anchor, text in steps:
         file = copy / path
         assert file.exists() == exists, path
         if exists:
-            add(file, place, text)
+            add(file, anchor, text)
         else:
             file.write_text(text, encoding="utf-8")
     run(copy, "docs/extensions/listing.py")
     (tmp_path / "timings.txt").write_text("# laps\nfft 1.0 1.25 0.75\nsort 3.0 2.0 1.0\n")
     (tmp_path / "broken.txt").write_text("# laps\nfft 1.0 soon\n")
     run(copy, "-c", USE, folder=tmp_path)
-    chosen = "spread or house or public_names or gallery or overview"
+    test_names = "spread or house or public_names or gallery or overview"
     ignored_warnings = [f"-W{rule}" for rule in pytestconfig.getoption("pythonwarnings") or ()]
-    options = ["-q", "-n", "0", "-p", "no:cacheprovider", "-k", chosen, *ignored_warnings]
+    options = ["-q", "-n", "0", "-p", "no:cacheprovider", "-k", test_names, *ignored_warnings]
     run(copy, "-m", "pytest", *options, *CHECKS)

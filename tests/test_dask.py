@@ -113,20 +113,20 @@ STREAMED = {
 }
 """What archives that do not fit in memory are asked."""
 
-each = pytest.mark.parametrize("name", CALLS)
+each_method = pytest.mark.parametrize("name", CALLS)
 
 
 @pytest.fixture(scope="module")
 def times():
     """Return ragged timings of two machines and two versions."""
-    found = perfarray.simulate(
+    simulated = perfarray.simulate(
         sizes={"binary": 5, "execution": 2, "iteration": 2},
         variances={"binary": 1e-4, "execution": 1e-4, "iteration": 1e-4},
         dims={"machine": ["m1", "m2"], "benchmark": ["fft", "sort"], "version": ["old", "new"]},
         rng=1,
     )
-    found["time"][{"machine": 0, "binary": 0, "execution": 1}] = np.nan
-    return found
+    simulated["time"][{"machine": 0, "binary": 0, "execution": 1}] = np.nan
+    return simulated
 
 
 @pytest.fixture
@@ -172,36 +172,36 @@ def chunked(times):
     return times.chunk(machine=1, benchmark=1, version=1)
 
 
-def assert_same(found, expected):
+def assert_same(result, expected):
     """Assert equal labels, text and counts, numbers to the last digits, equal attrs, and equal
     notes: those counted later among them."""
-    xr.testing.assert_allclose(found, expected, rtol=1e-12)
-    own, other = (
-        {key: value for key, value in each.attrs.items() if key not in ("notes", "unchecked")}
-        for each in (found, expected)
+    xr.testing.assert_allclose(result, expected, rtol=1e-12)
+    attrs, expected_attrs = (
+        {key: value for key, value in data.attrs.items() if key not in ("notes", "unchecked")}
+        for data in (result, expected)
     )
-    assert own == other
-    assert perfarray.notes(found.compute()) == perfarray.notes(expected)
+    assert attrs == expected_attrs
+    assert perfarray.notes(result.compute()) == perfarray.notes(expected)
 
 
 class TestLazy:
     """Nothing is computed before it is asked for."""
 
-    @each
+    @each_method
     @pytest.mark.usefixtures("unasked")
     def test_same_numbers_for_any_chunks(self, times, expected, name):
         """A call only builds the graph; cells alone, descriptors lazy as those of a store. The
         tests of schedulers have other chunks."""
         clocks = xr.DataArray([2.0, 3.0], dims="machine").chunk(machine=-1)
-        found = ask(chunked(times).assign_coords(cpu_mhz=clocks), name, CALLS[name])
-        variables = found.data_vars.values() if isinstance(found, xr.Dataset) else [found]
+        result = ask(chunked(times).assign_coords(cpu_mhz=clocks), name, CALLS[name])
+        variables = result.data_vars.values() if isinstance(result, xr.Dataset) else [result]
         assert all(variable.chunks is not None for variable in variables)
         assert_same(
-            found.drop_vars("cpu_mhz", errors="ignore").compute(scheduler="synchronous"),
+            result.drop_vars("cpu_mhz", errors="ignore").compute(scheduler="synchronous"),
             expected[name],
         )
 
-    @each
+    @each_method
     @pytest.mark.parametrize("level", ["binary", "execution", "iteration"])
     def test_a_split_level_is_named(self, times, name, level):
         """A level has to be whole, except where positions are only cut off."""
@@ -222,12 +222,12 @@ class TestLazy:
     def test_other_topics(self, times, name):
         """They stay lazy too, name a level that is split, and give the numbers of the array in
         memory."""
-        found = ask(chunked(times), name, TOPICS[name])
+        result = ask(chunked(times), name, TOPICS[name])
         with pytest.raises(ValueError, match=r"dim 'binary' is split over 5 chunks"):
             ask(times.chunk(binary=1), name, TOPICS[name])
         with warnings.catch_warnings(action="ignore"):
             xr.testing.assert_allclose(
-                found.compute(scheduler="synchronous"), ask(times, name, TOPICS[name]), rtol=1e-12
+                result.compute(scheduler="synchronous"), ask(times, name, TOPICS[name]), rtol=1e-12
             )
 
     @pytest.mark.parametrize("name", WHOLE)
@@ -237,9 +237,9 @@ class TestLazy:
         with pytest.raises(ValueError, match=f"dim '{dim}' is split over 2 chunks"):
             ask(chunked(times), name, call)
         with warnings.catch_warnings(action="ignore"):
-            found = ask(chunked(times).chunk({dim: -1}), name, call)
+            result = ask(chunked(times).chunk({dim: -1}), name, call)
             xr.testing.assert_allclose(
-                found.compute(scheduler="synchronous"), ask(times, name, call), rtol=1e-12
+                result.compute(scheduler="synchronous"), ask(times, name, call), rtol=1e-12
             )
 
     @pytest.mark.parametrize("dim", ["machine", "benchmark"])
@@ -248,13 +248,13 @@ class TestLazy:
         chunks."""
         old = times.sel(version="old", drop=True).isel(binary=slice(1, None))
         for call in (
-            lambda given: given.perf.machine_table(),
-            lambda given: given.perf.cluster_machines(2).to_series().to_frame(),
-            lambda given: given.perf.to_frame(),
-            lambda given: perfarray.join(
-                given, given.assign_coords(machine=["m3", "m4"])
+            lambda data: data.perf.machine_table(),
+            lambda data: data.perf.cluster_machines(2).to_series().to_frame(),
+            lambda data: data.perf.to_frame(),
+            lambda data: perfarray.join(
+                data, data.assign_coords(machine=["m3", "m4"])
             ).to_dataframe(),
-            lambda given: given.perf.agreement("m1", dim="machine", n_resamples=20, rng=1)[
+            lambda data: data.perf.agreement("m1", dim="machine", n_resamples=20, rng=1)[
                 "estimate"
             ].to_dataframe(),
         ):
@@ -268,19 +268,19 @@ class TestLazy:
             (times["iteration"] == 0).broadcast_like(times["time"]).transpose(*times["time"].dims)
         )
         marked = times.assign_coords(warmup=first.where(times["execution"] == 1, False))
-        found, expected = (
+        result, expected = (
             ask(chunked(marked), name, CALLS[name]).compute(),
             ask(marked, name, CALLS[name]),
         )
-        xr.testing.assert_allclose(found.drop_attrs(), expected.drop_attrs(), rtol=1e-12)
-        assert not found.drop_attrs().equals(ask(times, name, CALLS[name]).drop_attrs())
+        xr.testing.assert_allclose(result.drop_attrs(), expected.drop_attrs(), rtol=1e-12)
+        assert not result.drop_attrs().equals(ask(times, name, CALLS[name]).drop_attrs())
 
     def test_merge_level(self, times):
         """A level that was merged lazily gives the same answers."""
-        found, expected = (
-            one.perf.merge_level("binary").perf.mean_interval() for one in (chunked(times), times)
+        result, expected = (
+            data.perf.merge_level("binary").perf.mean_interval() for data in (chunked(times), times)
         )
-        assert_same(found.compute(), expected)
+        assert_same(result.compute(), expected)
 
 
 class TestSchedulers:
@@ -293,8 +293,8 @@ class TestSchedulers:
         """dask's own schedulers; what goes to other processes comes out as it was, which is all
         that is asked of them while people wait."""
         sent = pickle.loads(pytest.importorskip("cloudpickle").dumps(lazy_answers(times, names)))
-        (found,) = dask.compute(sent, scheduler=scheduler, num_workers=2)
-        for name, answer in found.items():
+        (results,) = dask.compute(sent, scheduler=scheduler, num_workers=2)
+        for name, answer in results.items():
             assert_same(answer, expected[name])
 
     @pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
@@ -325,14 +325,14 @@ class TestSchedulers:
             cells["time"] = cells["time"].copy(
                 data=cells["time"].data.map_blocks(deadly, dtype=float, meta=np.empty((0,) * 6))
             )
-            (found,) = dask.compute(
+            (results,) = dask.compute(
                 {
                     name: ask(cells, name, CALLS[name])
                     for name in ("mean_interval", "ratio_interval", "bootstrap_distribution")
                 }
             )
         assert len(list(tmp_path.iterdir())) > 2  # the mark, the one that was killed, and another
-        for name, answer in found.items():
+        for name, answer in results.items():
             assert_same(answer, expected[name])
 
     def test_answers_computed_together_agree_on_tasks(self, times, tmp_path):
@@ -367,24 +367,24 @@ class TestStores:
 
     def test_from_a_store(self, store, times):
         """What is read lazily from a store gives the answers of the array in memory."""
-        found = xr.open_zarr(store[0], consolidated=False)
-        assert found["time"].chunksizes["machine"] == (1, 1)
-        assert_same(found.perf.compare("old").compute(), times.perf.compare("old"))
+        result = xr.open_zarr(store[0], consolidated=False)
+        assert result["time"].chunksizes["machine"] == (1, 1)
+        assert_same(result.perf.compare("old").compute(), times.perf.compare("old"))
 
     def test_a_missing_chunk_is_not_measured(self, store, times):
         """Its values are NaN: the cells have no answer, all others have theirs, and `counts` shows
         it."""
         shutil.rmtree(store[1])
-        found = xr.open_zarr(store[0], consolidated=False)
-        assert np.isnan(found["time"].isel(machine=0)).all()
-        answer = found.perf.mean_interval().compute()
+        result = xr.open_zarr(store[0], consolidated=False)
+        assert np.isnan(result["time"].isel(machine=0)).all()
+        answer = result.perf.mean_interval().compute()
         assert (answer["n"].isel(machine=0) == 0).all()
         assert np.isnan(answer["estimate"].isel(machine=0)).all()
         xr.testing.assert_allclose(
             answer.isel(machine=slice(1, None)),
             times.perf.mean_interval().isel(machine=slice(1, None)),
         )
-        total = found.perf.counts()["total"].sel(level="iteration").compute()
+        total = result.perf.counts()["total"].sel(level="iteration").compute()
         assert (total.isel(machine=0) == 0).all()
         assert (total.isel(machine=1) > 0).all()
 
@@ -407,7 +407,7 @@ class TestStores:
     def test_memory_is_that_of_a_chunk(self, archive, tmp_path, name):
         """An archive written by region and computed into another store adds a fifth of its growth
         at most, half that of the archive."""
-        peaks, given, stored = [], [], []
+        peaks, block_bytes, stored = [], [], []
         for machines in (7_500, 57_500) if MANY else (3_000, 9_000):
             answers = tmp_path / f"{machines}_{name}.zarr"
             times = xr.open_zarr(archive(machines, 2_500 if MANY else 1_000), consolidated=False)
@@ -419,16 +419,18 @@ class TestStores:
                 result.to_zarr(answers, zarr_format=3, consolidated=False)
             tracemalloc.stop()
             peaks.append(callback.most)
-            given.append(times.nbytes)
+            block_bytes.append(times.nbytes)
             stored.append(times.nbytes + result.nbytes)
-        assert peaks[1] - peaks[0] < min(0.2 * (stored[1] - stored[0]), 0.5 * (given[1] - given[0]))
+        assert peaks[1] - peaks[0] < min(
+            0.2 * (stored[1] - stored[0]), 0.5 * (block_bytes[1] - block_bytes[0])
+        )
 
     @pytest.mark.parametrize("runs", [3, 2] if MANY else [3])
     @pytest.mark.parametrize("name", STREAMED)
     def test_no_chunk_waits_for_others(self, archive, tmp_path, name, runs):
         """What tasks hand on is held for as many chunks at a time, however many there are; keys and
         marks of machines are small."""
-        held = []
+        peaks_held = []
         for machines in (200, 600):
             times = xr.open_zarr(archive(machines, 100), consolidated=False).isel(
                 execution=slice(runs)
@@ -439,8 +441,8 @@ class TestStores:
                     answer.to_zarr(
                         tmp_path / f"{machines}_{name}.zarr", zarr_format=3, consolidated=False
                     )
-            held.append(callback.most)
-        assert held[1] - held[0] <= times["time"].nbytes / 6 + 64 * 400
+            peaks_held.append(callback.most)
+        assert peaks_held[1] - peaks_held[0] <= times["time"].nbytes / 6 + 64 * 400
 
     def test_an_answer_with_texts_is_computed_once(self, tmp_path):
         """What is written is not computed first to see that it is text (of each, xarray looks at
@@ -452,10 +454,10 @@ class TestStores:
         times = times.assign_coords(
             benchmark=times["benchmark"].astype(object)
         )  # as they are opened, old xarray cannot write them
-        counted = times["time"].data.map_blocks(
+        counting_blocks = times["time"].data.map_blocks(
             lambda block: reads.append(block.size) or block, dtype=float, meta=np.empty((0,) * 3)
         )
-        verdicts = times.assign(time=times["time"].copy(data=counted)).perf.compare(
+        verdicts = times.assign(time=times["time"].copy(data=counting_blocks)).perf.compare(
             0, dim="machine"
         )
         texts = [name for name, variable in verdicts.data_vars.items() if variable.dtype == object]
@@ -466,26 +468,26 @@ class TestStores:
         assert sum(reads) - once <= len(texts) * 2 * max(reads)
         verdicts.to_netcdf(tmp_path / "v.nc", engine="h5netcdf")
         expected = times.compute().perf.compare(0, dim="machine")
-        for found in (
+        for result in (
             xr.open_zarr(tmp_path / "v.zarr", consolidated=False),
             xr.open_dataset(tmp_path / "v.nc", engine="h5netcdf"),
         ):
             assert all(
-                found[name].values.tolist() == expected[name].values.tolist() for name in texts
+                result[name].values.tolist() == expected[name].values.tolist() for name in texts
             )
 
 
 class Held(dask.callbacks.Callback):
     """The most bytes that results of tasks, waiting for others, have taken at a time."""
 
-    most = 0
+    n_max = 0
 
     def _posttask(self, *task):
         """Add up what is there when a task has ended."""
         arrays = [
-            part
+            array
             for value in task[3]["cache"].values()
-            for part in (value if isinstance(value, tuple) else (value,))
+            for array in (value if isinstance(value, tuple) else (value,))
         ]
         self.most = max(
             self.most, sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
@@ -496,7 +498,7 @@ class Peak(dask.callbacks.Callback):
     """The most bytes that were in use while a task ran; what waits for the collector, how much
     hangs on the tests before, is left out."""
 
-    most = 0
+    peak = 0
 
     def _pretask(self, *_task):
         """Forget what was freed, and what can be, before a task."""
@@ -519,9 +521,9 @@ def write_by_region(path, machines, size):
     template.to_zarr(path, compute=False, zarr_format=3, consolidated=False)
     dims = {"machine": size, "benchmark": benchmarks}
     for start in range(0, machines, size):
-        part = perfarray.simulate(
+        region = perfarray.simulate(
             sizes={"execution": 3}, variances={"execution": 1e-4}, dims=dims, rng=start
         )
-        part.drop_vars(list(part.coords)).to_zarr(
+        region.drop_vars(list(region.coords)).to_zarr(
             path, region={"machine": slice(start, start + size)}, consolidated=False
         )

@@ -111,17 +111,17 @@ COMMANDS = re.compile(r"^[ -]*(?:run: )?perfarray ([a-z].*?) *(?:#.*)?$", re.M)
 
 def test_commands_have_their_options():
     """Every option that a page types is one of its command."""
-    taken = {
+    parameters = {
         command.callback.__name__.replace("_", "-"): command.callback
         for command in app.registered_commands
     }
-    taken = {
-        name: {own.replace("_", "-") for own in inspect.signature(function).parameters}
-        for name, function in taken.items()
+    parameters = {
+        name: {parameter.replace("_", "-") for parameter in inspect.signature(function).parameters}
+        for name, function in parameters.items()
     }
-    taken = {
-        name: own | {"o"} | ({"append"} if name == "convert" else set())
-        for name, own in taken.items()
+    parameters = {
+        name: options | {"o"} | ({"append"} if name == "convert" else set())
+        for name, options in parameters.items()
     }
     fences = [
         fence
@@ -138,7 +138,9 @@ def test_commands_have_their_options():
     ]
     assert len(calls) > 8
     for name, *words in calls:
-        assert {word.lstrip("-") for word in words if re.match("--?[a-z]", word)} <= taken[name], (
+        assert {word.lstrip("-") for word in words if re.match("--?[a-z]", word)} <= parameters[
+            name
+        ], (
             name,
             words,
         )
@@ -215,8 +217,8 @@ def test_glossary_names_every_constant():
 def test_glossary_names_levels_outermost_first():
     """The table of levels has the nesting order."""
     text = (ROOT / "docs" / "conventions.md").read_text(encoding="utf-8")
-    places = [text.index(f"\n| `{level}`") for level in conventions.LEVELS]
-    assert all(first < second for first, second in pairwise(places))
+    positions = [text.index(f"\n| `{level}`") for level in conventions.LEVELS]
+    assert all(first < second for first, second in pairwise(positions))
 
 
 SENTENCES = {
@@ -312,11 +314,11 @@ def test_every_format_has_its_section():
         assert f"`{name}`" in readme, name
         assert page.count(f"`{name}`") >= 2, name
     sections = [
-        part
-        for part in page.split("\n## ")[1:]
-        if not part.startswith(("Many files", "Hostile and broken files", "Adding a format"))
+        section
+        for section in page.split("\n## ")[1:]
+        if not section.startswith(("Many files", "Hostile and broken files", "Adding a format"))
     ]
-    assert all("| --- |" in part for part in sections)
+    assert all("| --- |" in section for section in sections)
 
 
 def test_the_conda_recipe_needs_what_the_package_needs():

@@ -40,12 +40,12 @@ SEEN = {
 def modules() -> dict[str, Path]:
     """Return every module of the package by its dotted name inside it; the programs that measured
     the shipped timings are no part of it."""
-    found = {}
+    paths = {}
     for path in sorted(ROOT.rglob("*.py")):
-        parts = path.relative_to(ROOT).with_suffix("").parts
-        if "measurement" not in parts:
-            found[".".join(part for part in parts if part != "__init__")] = path
-    return found
+        names_of_path = path.relative_to(ROOT).with_suffix("").parts
+        if "measurement" not in names_of_path:
+            paths[".".join(folder for folder in names_of_path if folder != "__init__")] = path
+    return paths
 
 
 @cache
@@ -62,11 +62,11 @@ def nodes(name: str) -> list[ast.AST]:
 
 def packaged(name: str) -> str | None:
     """Return the dotted name inside the package, or None for what is not of it."""
-    head, _, rest = name.partition(".")
-    return rest if head == "perfarray" else None
+    head, _, module = name.partition(".")
+    return module if head == "perfarray" else None
 
 
-def named(node: ast.AST) -> list[str]:
+def imported_names(node: ast.AST) -> list[str]:
     """Return what one node of a syntax tree imports: by statement, or by the string given to
     import_module."""
     if isinstance(node, ast.ImportFrom) and node.module:
@@ -86,7 +86,7 @@ def named(node: ast.AST) -> list[str]:
 @cache
 def names(name: str) -> frozenset[str]:
     """Return all that a module imports, anywhere in it."""
-    return frozenset(target for node in nodes(name) for target in named(node))
+    return frozenset(target for node in nodes(name) for target in imported_names(node))
 
 
 @cache
@@ -129,7 +129,7 @@ def test_numerics_know_numpy_and_other_numerics(name):
     for target in imported(name):
         assert "numerics" in target.split("."), target
         assert room(target) in {room(name), "numerics"}, target
-    libraries = {part.partition(".")[0] for part in names(name)}
+    libraries = {target.partition(".")[0] for target in names(name)}
     allowed = sys.stdlib_module_names | {"numpy", "scipy", "perfarray"}
     compiled = {"numba", "llvmlite"} if name.rpartition(".")[2].startswith("compiled") else set()
     assert libraries <= allowed | compiled
@@ -141,7 +141,7 @@ def test_topics_stand_alone(name):
     with its reason."""
     if room(name) not in OVER_TOPICS:
         allowed = {"conventions", "numerics", "timings", "results", "tables"} | {
-            other for topic, other in SEEN if topic == room(name)
+            neighbour for topic, neighbour in SEEN if topic == room(name)
         }
         assert rooms_seen(name) <= allowed
 
@@ -179,22 +179,24 @@ def loaded() -> dict[str, list[str]]:
         ]
         for topic in topics()
     }
-    asked = json.dumps({"": ["perfarray"]} | names)
-    found = subprocess.run(
-        [sys.executable, "-c", IMPORTING, asked], capture_output=True, text=True, check=True
+    request = json.dumps({"": ["perfarray"]} | names)
+    output = subprocess.run(
+        [sys.executable, "-c", IMPORTING, request], capture_output=True, text=True, check=True
     ).stdout
-    return json.loads(found)
+    return json.loads(output)
 
 
 @pytest.mark.parametrize("topic", topics())
 def test_a_topic_is_imported_alone(topic, loaded):
     """After importing one topic, no other is loaded."""
-    others = {room(part) for part in map(packaged, loaded[topic]) if part} & (
+    topics_loaded = {room(module) for module in map(packaged, loaded[topic]) if module} & (
         set(topics()) | {"readers", "plots"}
     )
-    assert topic in {room(part) for part in map(packaged, loaded[topic]) if part}
+    assert topic in {room(module) for module in map(packaged, loaded[topic]) if module}
     if topic not in OVER_TOPICS:
-        assert others <= {topic} | {other for seeing, other in SEEN if seeing == topic}
+        assert topics_loaded <= {topic} | {
+            neighbour for seeing, neighbour in SEEN if seeing == topic
+        }
 
 
 STATISTICS = re.compile(
@@ -221,7 +223,7 @@ def test_pictures_see_results_and_compute_nothing(name):
         "results.kinds",
         "results.words",
     }
-    assert {part.partition(".")[0] for part in names(name)} <= (
+    assert {target.partition(".")[0] for target in names(name)} <= (
         sys.stdlib_module_names - {"statistics"}
     ) | DRAWING
     called = [node.func for node in nodes(name) if isinstance(node, ast.Call)]
@@ -237,12 +239,12 @@ def test_the_accessor_joins_topics_with_pictures():
     """Nothing else imports pictures; the accessor imports besides them what a timings object is,
     and curves that results do not carry."""
     assert {room(name) for name in modules() if "plots" in rooms_seen(name)} <= {"accessor"}
-    others = {
+    foreign = {
         target
         for target in imported("accessor")
         if room(target) not in ("plots", "timings", "results")
     }
-    assert all(room(target) in topics() and target.endswith(".curves") for target in others)
+    assert all(room(target) in topics() and target.endswith(".curves") for target in foreign)
     functions = [kind.curves.split(".") for kind in KINDS.values() if kind.curves]
     assert functions
     assert all(topic in topics() and module == "curves" for topic, module, _ in functions)
@@ -282,8 +284,8 @@ def test_imports_run_in_no_circle():
 
 def test_every_reason_is_needed():
     """A topic is named above because it does see the other."""
-    for topic, other in SEEN:
-        assert any(other in rooms_seen(name) for name in inside(topic)), (topic, other)
+    for topic, neighbour in SEEN:
+        assert any(neighbour in rooms_seen(name) for name in inside(topic)), (topic, neighbour)
 
 
 def test_only_apply_calls_apply_ufunc():
@@ -297,12 +299,12 @@ def test_only_plots_know_matplotlib():
     """Figures are drawn in one place."""
     for name in modules():
         if room(name) != "plots" and any(
-            part.partition(".")[0] == "matplotlib" for part in names(name)
+            target.partition(".")[0] == "matplotlib" for target in names(name)
         ):
             assert not any(
-                part.partition(".")[0] == "matplotlib"
+                target.partition(".")[0] == "matplotlib"
                 for node in runtime(name)
-                for part in named(node)
+                for target in imported_names(node)
             ), name
 
 
@@ -334,7 +336,7 @@ def test_no_room_has_the_name_of_a_public_function():
     from perfarray import plots
 
     assert not set(perfarray.__all__) & rooms()
-    assert not set(plots.__all__) & {part.stem for part in (ROOT / "plots").iterdir()}
+    assert not set(plots.__all__) & {path.stem for path in (ROOT / "plots").iterdir()}
 
 
 def test_names_say_what_a_room_is_about():
@@ -371,5 +373,12 @@ def test_what_travels_together_is_one_thing():
             for node in nodes(name):
                 if isinstance(node, ast.Call):
                     assert (
-                        len([part for part in node.args if not isinstance(part, ast.Starred)]) <= 7
+                        len(
+                            [
+                                argument
+                                for argument in node.args
+                                if not isinstance(argument, ast.Starred)
+                            ]
+                        )
+                        <= 7
                     ), f"{name}:{node.lineno}"

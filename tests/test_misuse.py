@@ -14,7 +14,7 @@ import pytest
 import xarray as xr
 
 import perfarray
-from method_calls import CALLS, METHODS, OF_ANSWERS, OLD, ONE_SYSTEM, given, timings
+from method_calls import CALLS, METHODS, OF_ANSWERS, OLD, ONE_SYSTEM, timings, timings_for
 from strategies import MANY
 
 ROOT = Path(perfarray.__file__).parent
@@ -114,10 +114,12 @@ FOREIGN = re.compile(
 )
 """How Python and NumPy speak."""
 
-each = pytest.mark.parametrize("name", sorted({*CALLS, *OF_ANSWERS, "join"} - {"agreement"}))
+each_function = pytest.mark.parametrize(
+    "name", sorted({*CALLS, *OF_ANSWERS, "join"} - {"agreement"})
+)
 
 
-def asked(name, times, *others, **options):
+def error_of(name, times, *operands, **options):
     """Ask a method; return what it raises, if that is in our words, and nothing where it
     answers."""
     keywords = {**CALLS.get(name, {}), **(OLD if name == "compare" else {}), **options}
@@ -126,7 +128,7 @@ def asked(name, times, *others, **options):
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", perfarray.PerfarrayWarning)
         try:
-            getattr(perfarray, name)(times, *others, **keywords)
+            getattr(perfarray, name)(times, *operands, **keywords)
         except (TypeError, ValueError, OSError) as refusal:
             error = refusal
         else:
@@ -143,37 +145,37 @@ def test_every_method_is_tried():
     assert {*CALLS, *OF_ANSWERS, "declare", "join", "report"} == {*METHODS}
 
 
-@each
+@each_function
 def test_what_is_no_timings(name):
     """A TypeError says what came, what is expected, and what makes timings of it."""
-    for thing in OBJECTS:
-        if isinstance(thing, pd.DataFrame) and name in ("explain_variation", "notes"):
+    for value in OBJECTS:
+        if isinstance(value, pd.DataFrame) and name in ("explain_variation", "notes"):
             continue
-        if isinstance(thing, np.ndarray) and name == "bootstrap_interval":  # it takes replicates
+        if isinstance(value, np.ndarray) and name == "bootstrap_interval":  # it takes replicates
             continue
-        error = asked(name, thing, *([TIMES] if name == "join" else []))
-        assert isinstance(error, TypeError), (thing, error)
-        assert re.match("expected .*, got .*; ", str(error)), thing
+        error = error_of(name, value, *([TIMES] if name == "join" else []))
+        assert isinstance(error, TypeError), (value, error)
+        assert re.match("expected .*, got .*; ", str(error)), value
         if name == "join":
-            assert isinstance(asked(name, TIMES, thing), TypeError)
+            assert isinstance(error_of(name, TIMES, value), TypeError)
         if "baseline" in CALLS.get(name, {}) and (
-            thing is not None or name != "stopping"
+            value is not None or name != "stopping"
         ):  # without one it is asked about each system
-            assert asked(name, TIMES, baseline=thing)
+            assert error_of(name, TIMES, baseline=value)
 
 
-@each
+@each_function
 def test_odd_timings(name):
     """Numbers that are none, labels of other kinds, nothing at all."""
     for data in DATA.values():
-        own = (
+        baseline = (
             data.sel(version="new")
             if name in ONE_SYSTEM and "version" in data.dims and data.sizes["version"]
             else data
         )
-        asked(
+        error_of(
             name,
-            own,
+            baseline,
             *([TIMES] if name == "join" else []),
             **({"along": "session"} if name == "join" else {}),
         )
@@ -188,12 +190,12 @@ def test_odd_arguments(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # a text is a good path of a report
     usual = {"format": "json"} if name == "report" else {}
     parameters = list(inspect.signature(getattr(perfarray, name)).parameters.values())[1:]
-    times = given(name) if name in CALLS else TIMES.isel(benchmark=[0], machine=[0])
+    times = timings_for(name) if name in CALLS else TIMES.isel(benchmark=[0], machine=[0])
     for number, parameter in enumerate(parameters):
         if parameter.name in ("second", "others", "ax"):
             continue
         for value in ARGUMENTS if MANY else ARGUMENTS[number % 3 :: 3]:
-            asked(
+            error_of(
                 name, times, *([TIMES] if name == "join" else []), **usual | {parameter.name: value}
             )
 
@@ -296,7 +298,7 @@ def test_what_was_never_measured_is_said(name, gap):
     """An answer is NaN for a benchmark or a machine without values, and for no other, only with a
     note, or no table has a row of it."""
     ((dim, label),) = gap.items()
-    times = given(name)
+    times = timings_for(name)
     with warnings.catch_warnings(action="ignore"):
         try:
             result = getattr(times.where(times[dim] != label).perf, name)(**CALLS[name])

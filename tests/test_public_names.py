@@ -54,13 +54,13 @@ def test_every_method_is_on_the_accessor_page():
         r"^   (Dataset\.perf\.plot|Dataset\.perf|DataFrame\.perf)\.(\w+)$", page[0], re.M
     )
     pictures = [name for name in vars(PlotAccessor) if not name.startswith("_")]
-    wanted = {
+    names_by_heading = {
         "Dataset.perf": METHODS,
         "Dataset.perf.plot": pictures,
         "DataFrame.perf": lines(FrameAccessor, Method),
     }
     assert sorted(listed) == sorted(
-        (place, name) for place, names in wanted.items() for name in names
+        (heading, name) for heading, names in names_by_heading.items() for name in names
     )
 
 
@@ -97,9 +97,9 @@ def test_method_is_its_function(name):
         inspect.signature(method).return_annotation == inspect.signature(function).return_annotation
     )
     assert getattr(TimingsAccessor, name) is function
-    shown = pydoc.plain(pydoc.render_doc(method))
-    assert all(parameter.name in shown for parameter in parameters[1:])
-    assert inspect.getdoc(function).splitlines()[0] in shown
+    help_text = pydoc.plain(pydoc.render_doc(method))
+    assert all(parameter.name in help_text for parameter in parameters[1:])
+    assert inspect.getdoc(function).splitlines()[0] in help_text
 
 
 @pytest.mark.parametrize("name", PICTURES)
@@ -107,13 +107,13 @@ def test_picture_takes_what_its_function_takes(name):
     """A picture has the signature of the function whose result it draws, and `ax`; its docstring
     holds the function's."""
     function, method = PlotAccessor.__dict__[name]._load(), getattr(TIMES.perf.plot, name)
-    taken = dict(inspect.signature(method).parameters)
-    assert taken.pop("ax").kind is inspect.Parameter.KEYWORD_ONLY
-    assert list(taken.values()) == list(inspect.signature(function).parameters.values())[1:]
+    arguments = dict(inspect.signature(method).parameters)
+    assert arguments.pop("ax").kind is inspect.Parameter.KEYWORD_ONLY
+    assert list(arguments.values()) == list(inspect.signature(function).parameters.values())[1:]
     assert function.__doc__ in method.__doc__
-    shown = pydoc.plain(pydoc.render_doc(method))
-    assert f"{name}(" in shown
-    assert "ax: " in shown
+    help_text = pydoc.plain(pydoc.render_doc(method))
+    assert f"{name}(" in help_text
+    assert "ax: " in help_text
 
 
 def test_frame_methods_are_their_functions():
@@ -124,14 +124,14 @@ def test_frame_methods_are_their_functions():
 
 def test_accessor_keeps_the_object_and_nothing_else():
     """Nothing that an earlier call computed can reach a later one."""
-    kept = TIMES.perf
-    kept.counts()
-    assert vars(kept) == {"_object": TIMES} or list(vars(kept)) == ["_object"]
-    assert list(vars(kept.plot)) == ["_object"]
+    accessor = TIMES.perf
+    accessor.counts()
+    assert vars(accessor) == {"_object": TIMES} or list(vars(accessor)) == ["_object"]
+    assert list(vars(accessor.plot)) == ["_object"]
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "completion"),
     [
         ("times.perf.comp", "compare"),
         ("times.perf.plot.inter", "intervals"),
@@ -139,7 +139,7 @@ def test_accessor_keeps_the_object_and_nothing_else():
         ('times.perf.plot.intervals("old", a', "ax="),
     ],
 )
-def test_ipython_completes_names_and_arguments(text, wanted):
+def test_ipython_completes_names_and_arguments(text, completion):
     """Completion in IPython, with jedi as it comes, knows methods, pictures, and the arguments of
     both."""
     completer = pytest.importorskip(
@@ -150,29 +150,29 @@ def test_ipython_completes_names_and_arguments(text, wanted):
         times = TIMES.to_dataset(
             name="time"
         )  # as files are read; jedi looks at twice as much for a DataArray
-        found = completer.IPCompleter(namespace={"times": times}).completions(text, len(text))
-        assert wanted in {one.text for one in found}
+        completions = completer.IPCompleter(namespace={"times": times}).completions(text, len(text))
+        assert completion in {item.text for item in completions}
 
 
 def public_functions():
     """Return the public functions, and the methods of the public classes, by name."""
-    found = {}
+    functions = {}
     for name in perfarray.__all__:
         public = getattr(perfarray, name)
         if inspect.isfunction(public):
-            found[name] = public
+            functions[name] = public
         elif inspect.isclass(public):
-            own = {
+            members = {
                 f"{name}.{key}": value
                 for key, value in vars(public).items()
                 if not key.startswith("_")
             }
-            found |= {
+            functions |= {
                 key: getattr(value, "__func__", value)
-                for key, value in own.items()
+                for key, value in members.items()
                 if inspect.isroutine(value)
             }
-    return found
+    return functions
 
 
 @pytest.mark.parametrize("name", public_functions())
@@ -187,8 +187,10 @@ def test_every_argument_is_described(name):
         for line in (section[1] if section else "").split("\n")
         if line and not line.startswith(" ")
     ]
-    described = [argument.strip().lstrip("*") for head in heads for argument in head.split(",")]
-    assert sorted(described) == sorted(
+    described_names = [
+        argument.strip().lstrip("*") for head in heads for argument in head.split(",")
+    ]
+    assert sorted(described_names) == sorted(
         set(inspect.signature(function).parameters) - {"self", "cls"}
     )
     assert "\nReturns\n---" in docstring

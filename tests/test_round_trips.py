@@ -129,7 +129,7 @@ TEXT = "OSTU"
 def times():
     """Return timings of two versions with descriptors of every kind, a mark, and units that serve
     all benchmarks."""
-    found = perfarray.simulate(
+    simulated = perfarray.simulate(
         sizes={"binary": 6, "execution": 3, "iteration": 2},
         variances={"binary": 1e-4, "execution": 1e-4, "iteration": 1e-4},
         dims={
@@ -139,20 +139,20 @@ def times():
         },
         rng=1,
     )
-    warmup = (found["iteration"] == 0).broadcast_like(found["time"])
-    found = found.assign_coords(
-        warmup=warmup.transpose(*found["time"].dims),
+    warmup = (simulated["iteration"] == 0).broadcast_like(simulated["time"])
+    simulated = simulated.assign_coords(
+        warmup=warmup.transpose(*simulated["time"].dims),
         cpu=("machine", np.array(["x86 64", "unknown"], dtype=object)),
         cores=("machine", [4, 8]),
         cpu_mhz=("machine", [3000.0, np.nan]),
         virtual=("machine", [True, False]),
         os=((), np.array("Linux", dtype=object)),
     )
-    return found.assign_attrs(format="pyperf", n_files=3, threshold=0.5)
+    return simulated.assign_attrs(format="pyperf", n_files=3, threshold=0.5)
 
 
 @pytest.fixture(scope="module")
-def asked(times):
+def results_by_name(times):
     """Return a function that gives the result of another by its name, computed once for all
     stores."""
     return functools.cache(lambda name: ask(name, times))
@@ -216,14 +216,14 @@ def assert_came_back(back, data):
         assert back[name].dims == variable.dims, name
         assert kind(back[name]) == kind(variable), name
         assert kind(variable) == "text" or back[name].dtype == variable.dtype, name
-    for found, given in [
+    for attrs, original_attrs in [
         (back.attrs, data.attrs),
         *((back[name].attrs, data[name].attrs) for name in data.variables),
     ]:
-        assert {type(value) for value in given.values()} <= {str, int, float}
-        assert dict(found) == dict(given)
-        assert {key: kind(value) for key, value in found.items()} == {
-            key: kind(value) for key, value in given.items()
+        assert {type(value) for value in original_attrs.values()} <= {str, int, float}
+        assert dict(attrs) == dict(original_attrs)
+        assert {key: kind(value) for key, value in attrs.items()} == {
+            key: kind(value) for key, value in original_attrs.items()
         }
 
 
@@ -242,18 +242,18 @@ def test_timings(times, tmp_path, store):
 
 
 @pytest.mark.parametrize(("name", "store"), STORED)
-def test_results(asked, tmp_path, name, store):
+def test_results(results_by_name, tmp_path, name, store):
     """Every result survives, and what came back is drawn if the result is (in CI from every store,
     which all give the same)."""
-    result = asked(name)
+    result = results_by_name(name)
     back = store(result, tmp_path / "file")
     assert_came_back(back, result)
     assert back.perf.notes() == result.perf.notes()
     if result.attrs.get("result") in PICTURES and (MANY or store is zarr):
         matplotlib.use("Agg")
-        apart = ("machine", "version", "baseline") if name in COMPARED else ()
-        apart = ("machine", "benchmark") if name == "fit_mixture" else apart
-        cell = {dim: 0 for dim in apart if dim in back.dims and dim != result.attrs.get("dim")}
+        cell_dims = ("machine", "version", "baseline") if name in COMPARED else ()
+        cell_dims = ("machine", "benchmark") if name == "fit_mixture" else cell_dims
+        cell = {dim: 0 for dim in cell_dims if dim in back.dims and dim != result.attrs.get("dim")}
         picture = back.get("answer", back).isel(
             cell | ({"baseline": -1} if "baseline" in cell else {})
         )
@@ -264,12 +264,13 @@ def test_results(asked, tmp_path, name, store):
 @each_store
 def test_a_distribution_is_asked_again(times, tmp_path, store):
     """Replicates that were stored serve another confidence level."""
-    drawn = perfarray.bootstrap_distribution(times, n_resamples=99, rng=1)
-    back = store(drawn.to_dataset(name="replicates"), tmp_path / "file")["replicates"]
-    found, expected = (
-        one.perf.bootstrap_interval(confidence_level=0.8, method="basic") for one in (back, drawn)
+    replicates = perfarray.bootstrap_distribution(times, n_resamples=99, rng=1)
+    back = store(replicates.to_dataset(name="replicates"), tmp_path / "file")["replicates"]
+    interval, expected = (
+        distribution.perf.bootstrap_interval(confidence_level=0.8, method="basic")
+        for distribution in (back, replicates)
     )
-    xr.testing.assert_equal(found, expected)
+    xr.testing.assert_equal(interval, expected)
 
 
 @each_store
@@ -277,5 +278,5 @@ def test_a_result_is_selected_from_by_its_text(times, tmp_path, store):
     """Verdicts that were stored are compared with a word, and levels selected by name."""
     verdicts = store(perfarray.compare(times, "old", threshold=0.5), tmp_path / "verdicts")
     assert (verdicts["verdict"] == "equivalent").all()
-    parts = store(perfarray.variance_components(times), tmp_path / "parts")
-    assert (parts["repetitions"].sel(level="binary") == 6).all()
+    components = store(perfarray.variance_components(times), tmp_path / "parts")
+    assert (components["repetitions"].sel(level="binary") == 6).all()

@@ -122,7 +122,7 @@ follow_imports = skip
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory):
+def messages(tmp_path_factory):
     """What mypy says of each line of the snippet, in one run."""
     folder, home = tmp_path_factory.mktemp("mypy"), Path(perfarray.__file__).parents[1]
     (folder / "snippet.py").write_text(SNIPPET)
@@ -140,23 +140,26 @@ def said(tmp_path_factory):
         os.devnull,
         "snippet.py",
     ]
-    done = subprocess.run(
+    completed = subprocess.run(
         command, cwd=folder, env=os.environ | paths, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 1, (
-        done.stdout + done.stderr
+    assert completed.returncode == 1, (
+        completed.stdout + completed.stderr
     )  # there are mistakes in the snippet, and nothing else
     lines = [line.rpartition("# ")[2] for line in SNIPPET.split("\n")]
     return [
         (lines[int(number) - 1], message)
-        for number, message in re.findall(r"snippet\.py:(\d+): (.*)", done.stdout)
+        for number, message in re.findall(r"snippet\.py:(\d+): (.*)", completed.stdout)
     ]
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_mypy_knows_the_accessor(line, said):
+def test_mypy_knows_the_accessor(line, messages):
     """It reveals signatures and types of answers, for every kind of object, and rejects what is not
     there."""
-    found, expected = [message for place, message in said if place == line], LINES[line][1]
-    assert len(found) == bool(expected), said
-    assert all(re.search(expected, message) for message in found), found
+    messages_of_line, expected = (
+        [message for position, message in messages if position == line],
+        LINES[line][1],
+    )
+    assert len(messages_of_line) == bool(expected), messages
+    assert all(re.search(expected, message) for message in messages_of_line), messages_of_line

@@ -2,7 +2,7 @@
 -m tests.benchmarks [NAME ...]`.
 
 Every `bench_*.py` has a `main` that times ours and its peers in turn in this process and hands each
-ratio to `interleaved.compared`. `--repeat 3 --record FILE` keeps the ratios of three passes;
+ratio to `interleaved.print_ratio`. `--repeat 3 --record FILE` keeps the ratios of three passes;
 `--repeat 3 --against FILE` says what became slower since.
 """
 
@@ -18,47 +18,47 @@ FOLDER = Path(__file__).parent
 def main(arguments: list[str]) -> None:
     """Run the benchmarks named, or all."""
     sys.path.insert(0, str(FOLDER))
-    known = [path.stem.removeprefix("bench_") for path in sorted(FOLDER.glob("bench_*.py"))]
+    topics = [path.stem.removeprefix("bench_") for path in sorted(FOLDER.glob("bench_*.py"))]
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(topics))
     parser.add_argument("--repeat", type=int, default=1, help="passes through the benchmarks")
     parser.add_argument("--record", type=Path, metavar="FILE", help="where to keep the ratios")
     parser.add_argument(
         "--against", type=Path, metavar="FILE", help="an earlier record to compare with"
     )
-    asked = parser.parse_args(arguments)
-    if unknown := set(asked.names) - set(known):
+    options = parser.parse_args(arguments)
+    if unknown := set(options.names) - set(topics):
         raise SystemExit(
-            f"no benchmark is called {', '.join(sorted(unknown))}; there are {', '.join(known)}"
+            f"no benchmark is called {', '.join(sorted(unknown))}; there are {', '.join(topics)}"
         )
     sys.argv = sys.argv[:1]
-    found: dict[str, list[float]] = {}
+    ratios: dict[str, list[float]] = {}
     left_out: dict[str, str] = {}
-    for _ in range(asked.repeat):
-        run(asked.names or known, found, left_out)
-    rows = [(name, " ".join(f"{value:.2f}" for value in values)) for name, values in found.items()]
+    for _ in range(options.repeat):
+        run(options.names or topics, ratios, left_out)
+    rows = [(name, " ".join(f"{value:.2f}" for value in values)) for name, values in ratios.items()]
     show(rows + [(name, f"left out: {why}") for name, why in left_out.items()])
     recorded = import_module("recorded")
-    if asked.against is not None:
-        show(recorded.against(asked.against, found))
-    if asked.record is not None:
-        recorded.save(found, asked.record)
+    if options.against is not None:
+        show(recorded.against(options.against, ratios))
+    if options.record is not None:
+        recorded.save(ratios, options.record)
 
 
-def run(names: list[str], found: dict[str, list[float]], left_out: dict[str, str]) -> None:
+def run(names: list[str], ratios: dict[str, list[float]], left_out: dict[str, str]) -> None:
     """Run benchmarks once; add the ratios of every row to those found, and say what was left
     out."""
     table = import_module("interleaved").TABLE
     for name in names:
         print(f"{name}:", flush=True)
-        before = len(table)
+        n_rows = len(table)
         try:
             with warnings.catch_warnings(action="ignore"):  # notes are not what is measured
                 import_module(f"bench_{name}").main()
         except (ImportError, FileNotFoundError) as error:
             left_out[name] = str(error)
-        for over, under, value in table[before:]:
-            found.setdefault(f"{name}: {over} / {under}", []).append(value)
+        for over, under, value in table[n_rows:]:
+            ratios.setdefault(f"{name}: {over} / {under}", []).append(value)
 
 
 def show(rows: list[tuple[str, ...]]) -> None:

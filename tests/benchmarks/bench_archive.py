@@ -24,7 +24,7 @@ import dask
 import dask.array
 import numpy as np
 import xarray as xr
-from interleaved import compared
+from interleaved import print_ratio
 
 import perfarray
 
@@ -64,40 +64,40 @@ def write_by_region(store: Path, machines: int, chunk: int) -> None:
     template.to_zarr(store, compute=False, zarr_format=3, consolidated=False)
     for start in range(0, machines, chunk):
         stop = min(start + chunk, machines)
-        part = perfarray.simulate(
+        region = perfarray.simulate(
             sizes={"execution": RUNS},
             variances={"execution": 1e-4},
             dims={"machine": stop - start, "benchmark": BENCHMARKS},
             rng=start,
         )
-        part.drop_vars(list(part.coords)).to_zarr(
+        region.drop_vars(list(region.coords)).to_zarr(
             store, region={"machine": slice(start, stop)}, consolidated=False
         )
 
 
-def asked(name: str, store: Path, answer: Path) -> None:
+def answer_of_store(name: str, store: Path, answer: Path) -> None:
     """Ask, and write the answer."""
     with warnings.catch_warnings(action="ignore"):
-        found = getattr(xr.open_zarr(store, consolidated=False).perf, name)(**METHODS[name])
-        if isinstance(found, xr.Dataset):
-            found.to_zarr(answer, zarr_format=3, consolidated=False)
+        result = getattr(xr.open_zarr(store, consolidated=False).perf, name)(**METHODS[name])
+        if isinstance(result, xr.Dataset):
+            result.to_zarr(answer, zarr_format=3, consolidated=False)
 
 
 def measure(name: str, folder: Path, machines: int, chunk: int) -> None:
     """Write an archive, or ask one method, and print seconds, CPU seconds and peak memory."""
     dask.config.set(scheduler="threads", num_workers=WORKERS)
     store = folder / f"{machines}.zarr"
-    with tempfile.TemporaryDirectory(dir=folder) as own:
+    with tempfile.TemporaryDirectory(dir=folder) as temporary:
         write_by_region(
-            Path(own) / "first.zarr", 10, 10
+            Path(temporary) / "first.zarr", 10, 10
         )  # what is imported at first use is not part of the price
         if name != "write":
-            asked(name, Path(own) / "first.zarr", Path(own) / "answer.zarr")
+            answer_of_store(name, Path(temporary) / "first.zarr", Path(temporary) / "answer.zarr")
         wall, cpu = time.perf_counter(), time.process_time()
         if name == "write":
             write_by_region(store, machines, chunk)
         else:
-            asked(name, store, Path(own) / f"{name}.zarr")
+            answer_of_store(name, store, Path(temporary) / f"{name}.zarr")
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     print(wall, cpu, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
@@ -127,19 +127,19 @@ def main(
                     str(machines),
                     str(chunk),
                 ]
-                said = subprocess.run(
+                printed = subprocess.run(
                     call, check=True, capture_output=True, text=True
                 ).stdout.split()
-                wall, cpu, peak = (float(number) for number in said)
+                wall, cpu, peak = (float(number) for number in printed)
                 rows.append((1e6 * wall / machines, 1e6 * cpu / machines, peak))
-            columns = ("".join(f"{row[place]:>9.0f}" for row in rows) for place in range(3))
+            columns = ("".join(f"{row[column]:>9.0f}" for row in rows) for column in range(3))
             print(f"{name:<20}", *columns, flush=True)
-            last, before = rows[-1], rows[-2:][0]
-            for what, place in (("CPU time of a machine", 1), ("peak memory", 2)):
-                compared(
-                    f"{name}: {what}, {sizes[-1]} machines",
+            last, previous = rows[-1], rows[-2:][0]
+            for quantity, column in (("CPU time of a machine", 1), ("peak memory", 2)):
+                print_ratio(
+                    f"{name}: {quantity}, {sizes[-1]} machines",
                     f"{sizes[-2:][0]} machines",
-                    last[place] / before[place],
+                    last[column] / previous[column],
                 )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 import xarray as xr
-from interleaved import compared
+from interleaved import print_ratio
 from scipy import stats
 
 import perfarray  # noqa: F401 registers .perf
@@ -87,7 +87,9 @@ def hierarch(new: np.ndarray, old: np.ndarray, number: int = 20) -> int:
     """Weights of hierarch's batched hierarchical bootstrap, and the means they give."""
     from hierarch.resampling import bootstrap_plan, draw_bootstrap_weights_batch
 
-    design = np.stack([np.zeros(new.size), *(part.ravel() for part in np.indices(SIZES))], axis=1)
+    design = np.stack(
+        [np.zeros(new.size), *(indices.ravel() for indices in np.indices(SIZES))], axis=1
+    )
     plan = bootstrap_plan(design)
     rng = np.random.default_rng(1)
     means = [
@@ -124,11 +126,15 @@ def main(rounds: int = 5) -> None:
     }
     for call in variants.values():
         call()
-    found = [{name: per_replicate(call) for name, call in variants.items()} for _ in range(rounds)]
+    passes = [{name: per_replicate(call) for name, call in variants.items()} for _ in range(rounds)]
     for name in variants:
         print(
-            f"{name:<20} {1e6 * statistics.median(times[name] for times in found):10.1f} us a "
+            f"{name:<20} {1e6 * statistics.median(times[name] for times in passes):10.1f} us a "
             "replicate"
         )
     for peer in peers:
-        compared(peer, "ours", statistics.median(times[peer] / times["ours"] for times in found))
+        print_ratio(
+            peer,
+            "ours",
+            statistics.median(times[peer] / times["ours"] for times in passes),
+        )

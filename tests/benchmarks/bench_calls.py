@@ -29,29 +29,32 @@ def mean_lines(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def fieller_lines(new: np.ndarray, old: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return Fieller's limits of ratios of means, with Welch and Satterthwaite's degrees of
     freedom."""
-    one, two = new.mean(axis=-1), old.mean(axis=-1)
+    new_means, old_means = new.mean(axis=-1), old.mean(axis=-1)
     first, second = new.var(axis=-1, ddof=1) / RUNS, old.var(axis=-1, ddof=1) / RUNS
-    parts = first, (one / two) ** 2 * second
+    variances = first, (new_means / old_means) ** 2 * second
     squared = (
         stats.t.ppf(
-            0.975, (parts[0] + parts[1]) ** 2 * (RUNS - 1) / (parts[0] ** 2 + parts[1] ** 2)
+            0.975,
+            (variances[0] + variances[1]) ** 2
+            * (RUNS - 1)
+            / (variances[0] ** 2 + variances[1] ** 2),
         )
         ** 2
     )
-    a, c = two**2 - squared * second, one**2 - squared * first
-    half = np.sqrt((one * two) ** 2 - a * c)
-    return (one * two - half) / a, (one * two + half) / a
+    a, c = old_means**2 - squared * second, new_means**2 - squared * first
+    half = np.sqrt((new_means * old_means) ** 2 - a * c)
+    return (new_means * old_means - half) / a, (new_means * old_means + half) / a
 
 
 def percentile_lines(new: np.ndarray, old: np.ndarray) -> np.ndarray:
     """Return percentile limits of ratios of means."""
     rng = np.random.default_rng(1)
-    places = rng.integers(0, RUNS, (2, REPLICATES, BENCHMARKS, RUNS))
-    drawn = [
-        np.take_along_axis(side[None], own, axis=-1).mean(axis=-1)
-        for side, own in zip((new, old), places, strict=True)
+    picks = rng.integers(0, RUNS, (2, REPLICATES, BENCHMARKS, RUNS))
+    replicates = [
+        np.take_along_axis(side[None], rows, axis=-1).mean(axis=-1)
+        for side, rows in zip((new, old), picks, strict=True)
     ]
-    return np.quantile(drawn[0] / drawn[1], [0.025, 0.975], axis=0)
+    return np.quantile(replicates[0] / replicates[1], [0.025, 0.975], axis=0)
 
 
 def compare_lines(new: np.ndarray, old: np.ndarray) -> np.ndarray:
@@ -69,8 +72,14 @@ def component_lines(values: np.ndarray) -> list[tuple[np.ndarray, ...]]:
     # Satterthwaite's degrees of freedom of a difference.
     of_upper = variances[0] ** 2 / (between**2 / df[0] + (within / iterations) ** 2 / df[1])
     return [
-        (variance, *(own * variance / stats.chi2.ppf(share, own) for share in (0.975, 0.025)))
-        for variance, own in zip(variances, (of_upper, df[1]), strict=True)
+        (
+            variance,
+            *(
+                df_of_level * variance / stats.chi2.ppf(share, df_of_level)
+                for share in (0.975, 0.025)
+            ),
+        )
+        for variance, df_of_level in zip(variances, (of_upper, df[1]), strict=True)
     ]
 
 
@@ -100,8 +109,8 @@ def pairwise_lines(versions: np.ndarray) -> tuple[object, ...]:
     """Return corrected p-values of Welch's test, and Fieller's limits, of every version against
     every other."""
     pvalues = stats.ttest_ind(versions[:, None], versions[None], axis=-1, equal_var=False).pvalue
-    apart = ~np.eye(len(versions), dtype=bool)
-    return stats.false_discovery_control(pvalues[apart]), fieller_lines(
+    off_diagonal = ~np.eye(len(versions), dtype=bool)
+    return stats.false_discovery_control(pvalues[off_diagonal]), fieller_lines(
         versions[:, None], versions[None]
     )
 
@@ -133,7 +142,7 @@ def main() -> None:
         name="time",
         attrs={"units": "s"},
     )
-    old, own = values[0], times[0]
+    old, times_of_one = values[0], times[0]
     nested, suite = (
         np.random.default_rng(3).normal(10, 1, shape)
         for shape in ((BENCHMARKS, RUNS, 4), (29, RUNS))
@@ -141,7 +150,7 @@ def main() -> None:
     nest = xr.DataArray(nested, dims=("benchmark", "execution", "iteration"), attrs={"units": "s"})
     runs = xr.DataArray(suite, dims=("benchmark", "execution"), attrs={"units": "s"})
     calls = {
-        "mean_interval": (lambda: own.perf.mean_interval(), lambda: mean_lines(old)),
+        "mean_interval": (lambda: times_of_one.perf.mean_interval(), lambda: mean_lines(old)),
         "ratio_interval": (
             lambda: times.perf.ratio_interval("old"),
             lambda: fieller_lines(values[1], old),

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 import xarray as xr
-from interleaved import compared, measured, ratio
+from interleaved import measured, print_ratio, ratio
 
 MACHINES, BENCHMARKS, RUNS, SOME = 2000, 12, 3, 100
 TAILS = (0.025, 0.975)
@@ -25,7 +25,7 @@ def timings(machines: int, benchmarks: int, runs: int) -> xr.DataArray:
     labels = {
         "version": ["old", "new"],
         "machine": np.arange(machines),
-        "benchmark": [f"b{place}" for place in range(benchmarks)],
+        "benchmark": [f"b{number}" for number in range(benchmarks)],
     }
     return xr.DataArray(
         values, labels, ("version", "machine", "benchmark", "execution"), "time", {"units": "s"}
@@ -40,8 +40,8 @@ def in_blocks(formula: Callable[..., np.ndarray], times: xr.DataArray) -> Callab
         rng = np.random.default_rng(1)
         return np.concatenate(
             [
-                formula(new[some : some + SOME], old[some : some + SOME], rng)
-                for some in range(0, len(new), SOME)
+                formula(new[start : start + SOME], old[start : start + SOME], rng)
+                for start in range(0, len(new), SOME)
             ]
         )
 
@@ -58,20 +58,20 @@ def redrawn(values: np.ndarray, number: int, rng: np.random.Generator) -> np.nda
 
 def ratio_of_means(new: np.ndarray, old: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return the percentile limits of ratios of means."""
-    drawn = [redrawn(side, 200, rng).mean(axis=-1) for side in (new, old)]
-    return np.quantile(drawn[0] / drawn[1], TAILS, axis=-1).T
+    replicates = [redrawn(side, 200, rng).mean(axis=-1) for side in (new, old)]
+    return np.quantile(replicates[0] / replicates[1], TAILS, axis=-1).T
 
 
 def ratio_of_medians(new: np.ndarray, old: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return the percentile limits of ratios of medians."""
-    drawn = [np.median(redrawn(side, 200, rng), axis=-1) for side in (new, old)]
-    return np.quantile(drawn[0] / drawn[1], TAILS, axis=-1).T
+    replicates = [np.median(redrawn(side, 200, rng), axis=-1) for side in (new, old)]
+    return np.quantile(replicates[0] / replicates[1], TAILS, axis=-1).T
 
 
 def ratio_of_scores(new: np.ndarray, old: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return the percentile limits of ratios of geometric means of means."""
-    drawn = [np.log(redrawn(side, 500, rng).mean(axis=-1)).mean(axis=1) for side in (new, old)]
-    return np.quantile(np.exp(drawn[0] - drawn[1]), TAILS, axis=-1).T
+    replicates = [np.log(redrawn(side, 500, rng).mean(axis=-1)).mean(axis=1) for side in (new, old)]
+    return np.quantile(np.exp(replicates[0] - replicates[1]), TAILS, axis=-1).T
 
 
 def exchanged(
@@ -79,12 +79,12 @@ def exchanged(
 ) -> np.ndarray:
     """Return p-values of exchanges within every benchmark, by the geometric mean of means."""
     pool, runs = np.concatenate([new, old], axis=-1), new.shape[-1]
-    drawn = rng.permuted(
+    exchanges = rng.permuted(
         np.broadcast_to(pool[:, None], (len(pool), number, *pool.shape[1:])), axis=-1
     )
-    logs = (np.log(drawn[..., :runs].mean(axis=-1)) - np.log(drawn[..., runs:].mean(axis=-1))).sum(
-        axis=-1
-    )
+    logs = (
+        np.log(exchanges[..., :runs].mean(axis=-1)) - np.log(exchanges[..., runs:].mean(axis=-1))
+    ).sum(axis=-1)
     observed = (np.log(new.mean(axis=-1)) - np.log(old.mean(axis=-1))).sum(axis=-1)
     shares = [
         ((logs >= observed[:, None]).sum(axis=-1) + 1) / (number + 1),
@@ -95,62 +95,62 @@ def exchanged(
 
 def spread_by_machine(values: np.ndarray) -> list[float]:
     """Return the relative standard deviation of redrawn scores, machine by machine."""
-    rng, found = np.random.default_rng(1), []
+    rng, spreads = np.random.default_rng(1), []
     for runs in values:
         picks = rng.integers(0, RUNS, (BENCHMARKS, 500, RUNS))
         scores = np.exp(
             np.log(np.take_along_axis(runs[:, None], picks, axis=-1).mean(axis=-1)).mean(axis=0)
         )
-        found.append(scores.std(ddof=1) / np.exp(np.log(runs.mean(axis=-1)).mean()))
-    return found
+        spreads.append(scores.std(ddof=1) / np.exp(np.log(runs.mean(axis=-1)).mean()))
+    return spreads
 
 
 def main() -> None:
     """Measure in turn, and print ratios: ours beside the peer."""
-    suite, one = timings(MACHINES, BENCHMARKS, RUNS), timings(MACHINES, 1, RUNS)
-    long, many = timings(MACHINES // 10, 1, 30), timings(2, 29, 20)
+    suite, one_benchmark = timings(MACHINES, BENCHMARKS, RUNS), timings(MACHINES, 1, RUNS)
+    long, small_suites = timings(MACHINES // 10, 1, 30), timings(2, 29, 20)
     gaps = suite.where(np.random.default_rng(2).random(suite.shape) >= 0.05)
-    few: dict[str, object] = {"method": "percentile", "n_resamples": 200, "rng": 1}
-    drawn: dict[str, object] = {"n_resamples": 500, "rng": 1}
+    percentile: dict[str, object] = {"method": "percentile", "n_resamples": 200, "rng": 1}
+    resampling: dict[str, object] = {"n_resamples": 500, "rng": 1}
     rows: dict[str, tuple[Callable[[], object], str, Callable[[], object]]] = {
         "percentile ratio of means": (
-            lambda: one.perf.ratio_interval("old", **few),
+            lambda: one_benchmark.perf.ratio_interval("old", **percentile),
             "by hand",
-            in_blocks(ratio_of_means, one),
+            in_blocks(ratio_of_means, one_benchmark),
         ),
         "percentile ratio of medians": (
-            lambda: long.perf.ratio_interval("old", statistic="median", **few),
+            lambda: long.perf.ratio_interval("old", statistic="median", **percentile),
             "by hand",
             in_blocks(ratio_of_medians, long),
         ),
         "percentile ratio of scores": (
-            lambda: suite.perf.score_ratio_interval("old", method="percentile", **drawn),
+            lambda: suite.perf.score_ratio_interval("old", method="percentile", **resampling),
             "by hand",
             in_blocks(ratio_of_scores, suite),
         ),
         "randomization": (
-            lambda: suite.perf.randomization_test("old", **drawn),
+            lambda: suite.perf.randomization_test("old", **resampling),
             "permuted",
             in_blocks(exchanged, suite),
         ),
         "randomization with gaps": (
-            lambda: gaps.perf.randomization_test("old", **drawn),
+            lambda: gaps.perf.randomization_test("old", **resampling),
             "without",
-            lambda: suite.perf.randomization_test("old", **drawn),
+            lambda: suite.perf.randomization_test("old", **resampling),
         ),
         "randomization, 29 x 20": (
-            lambda: many.perf.randomization_test("old", n_resamples=1000, rng=1),
+            lambda: small_suites.perf.randomization_test("old", n_resamples=1000, rng=1),
             "permuted",
-            in_blocks(lambda *given: exchanged(*given, number=1000), many),
+            in_blocks(lambda *sides: exchanged(*sides, number=1000), small_suites),
         ),
         "relative variation of means": (
             lambda: suite.sel(version="new").perf.relative_variation(
-                method="monte_carlo", statistic="mean", **drawn
+                method="monte_carlo", statistic="mean", **resampling
             ),
             "a loop",
             lambda: spread_by_machine(suite.values[1]),
         ),
     }
     for name, (ours, peer, theirs) in rows.items():
-        found = measured(name, {name: ours, peer: theirs}, rounds=5, clock=time.process_time)
-        compared(f"{name}, {peer}", "ours", ratio(found, peer, name))
+        seconds = measured(name, {name: ours, peer: theirs}, rounds=5, clock=time.process_time)
+        print_ratio(f"{name}, {peer}", "ours", ratio(seconds, peer, name))

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 import numba
 import numpy as np
-from interleaved import compared, measured, ratio
+from interleaved import measured, print_ratio, ratio
 
 import perfarray
 
@@ -41,11 +41,11 @@ def first_call(code: str) -> None:
 
 def with_threads(number: int, call) -> None:
     """Do some work in so many threads."""
-    before, numba.config.NUMBA_NUM_THREADS = numba.config.NUMBA_NUM_THREADS, number
+    n_threads, numba.config.NUMBA_NUM_THREADS = numba.config.NUMBA_NUM_THREADS, number
     try:
         call()
     finally:
-        numba.config.NUMBA_NUM_THREADS = before
+        numba.config.NUMBA_NUM_THREADS = n_threads
 
 
 def main() -> None:
@@ -53,24 +53,24 @@ def main() -> None:
     calls = {NOTHING: partial(first_call, NOTHING)} | {
         name: partial(first_call, SETUP + code) for name, code in FIRST.items()
     }
-    found = measured("compiled at the first call", calls, rounds=3, budget=0.0)
+    seconds = measured("compiled at the first call", calls, rounds=3, budget=0.0)
     for name in FIRST:
-        compared(f"first compiled {name}", NOTHING, ratio(found, name, NOTHING))
+        print_ratio(f"first compiled {name}", NOTHING, ratio(seconds, name, NOTHING))
     for name, work in shared_work().items():
         with perfarray.set_options(engine="numba"):
-            found = measured(
+            seconds = measured(
                 name,
                 {f"{number} threads": partial(with_threads, number, work) for number in (1, 2)},
                 rounds=9,
                 budget=0.0,
             )
-        compared(f"two threads, {name}", "one", ratio(found, "2 threads", "1 threads"))
+        print_ratio(f"two threads, {name}", "one", ratio(seconds, "2 threads", "1 threads"))
 
 
 def shared_work():
     """Return calls whose work threads share."""
     rng = np.random.default_rng(1)
     samples = perfarray.from_samples(
-        {f"b{place}": rng.lognormal(0, 0.2, 35) for place in range(200)}, dim="benchmark"
+        {f"b{number}": rng.lognormal(0, 0.2, 35) for number in range(200)}, dim="benchmark"
     )
     return {"fit_mixture of 200 samples": partial(perfarray.fit_mixture, samples)}

@@ -3,7 +3,7 @@ labels."""
 
 import numpy as np
 import xarray as xr
-from interleaved import compared, measured, ranked, ratio
+from interleaved import measured, print_ratio, ranked, ratio
 
 from perfarray.numerics.intervals import ratio_df, ratio_limits, ratio_of
 from perfarray.numerics.levels import unit_means
@@ -51,22 +51,22 @@ def labels(name: str, values: np.ndarray, formula, method) -> None:
     """Print what the accessor costs above the bare formula."""
     times = xr.DataArray(values, dims=LEVELS, name="time", attrs={"units": "s"})
     title = f"{name}, {' x '.join(map(str, values.shape))}"
-    found = measured(
+    seconds = measured(
         f"{title} values", {"formula": lambda: formula(values), "method": lambda: method(times)}
     )
-    overhead = sorted(b - a for a, b in zip(found["formula"], found["method"], strict=True))[
-        len(found["formula"]) // 2
+    overhead = sorted(b - a for a, b in zip(seconds["formula"], seconds["method"], strict=True))[
+        len(seconds["formula"]) // 2
     ]
     print(f"  difference {overhead * 1e3:.3f} ms")
-    compared(f"{title}: method", "formula", ratio(found, "method", "formula"))
+    print_ratio(f"{title}: method", "formula", ratio(seconds, "method", "formula"))
 
 
 def means(values: np.ndarray) -> object:
     """Return the bare formula of a ratio of an array to itself, each side averaged as the method
     does."""
-    found = ratio_of(unit_means(values, 3), unit_means(values, 3), paired=False)
-    df = ratio_df(found, "satterthwaite")
-    return ratio_limits(found, df, 0.95, "fieller")
+    ratio = ratio_of(unit_means(values, 3), unit_means(values, 3), paired=False)
+    df = ratio_df(ratio, "satterthwaite")
+    return ratio_limits(ratio, df, 0.95, "fieller")
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from interleaved import compared
+from interleaved import print_ratio
 from scipy import stats
 
 import perfarray
@@ -35,7 +35,7 @@ def alone(method: str, count: int) -> int:
     """Draw and judge one experiment after the other."""
     rng, covered = np.random.default_rng(1), 0
     for _ in range(count):
-        drawn = (
+        effects_of_sides = (
             [
                 rng.normal(0, 0.01, SIZES[:depth])[(...,) + (None,) * (3 - depth)]
                 for depth in (1, 2, 3)
@@ -43,7 +43,8 @@ def alone(method: str, count: int) -> int:
             for _ in range(2)
         )
         new, old = (
-            scale * (1 + sum(effects)) for scale, effects in zip((RATIO, 1), drawn, strict=True)
+            scale * (1 + sum(effects))
+            for scale, effects in zip((RATIO, 1), effects_of_sides, strict=True)
         )
         lower, upper = fieller(new, old) if method == "fieller" else percentiles(new, old, rng)
         covered += lower <= RATIO <= upper
@@ -70,12 +71,12 @@ def percentiles(new: np.ndarray, old: np.ndarray, rng: np.random.Generator) -> t
     """Redraw every level."""
     a, b, c = SIZES
     ratios = np.empty(REPLICATES)
-    for place in range(REPLICATES):
+    for replicate in range(REPLICATES):
         means = []
         for values in (new, old):
             picks = rng.integers(0, a, a), rng.integers(0, b, (a, b)), rng.integers(0, c, (a, b, c))
             means.append(values[picks[0][:, None, None], picks[1][:, :, None], picks[2]].mean())
-        ratios[place] = means[0] / means[1]
+        ratios[replicate] = means[0] / means[1]
     return tuple(np.quantile(ratios, [0.025, 0.975]))
 
 
@@ -88,19 +89,19 @@ def per_experiment(call: Callable[[str, int], int], method: str, count: int) -> 
 
 def main(rounds: int = 5) -> None:
     """Measure in turn, and print medians of ratios."""
-    for method, many, few in (
+    for method, n_large, n_small in (
         ("fieller", 1000, 200),
         ("redrawn", 25, 2),
     ):  # what is set up once is not each experiment's
-        found = [
-            [per_experiment(ours, method, many), per_experiment(alone, method, few)]
+        passes = [
+            [per_experiment(ours, method, n_large), per_experiment(alone, method, n_small)]
             for _ in range(rounds + 1)
         ][1:]
         print(
-            f"{method}: {1e3 * statistics.median(mine for mine, _ in found):.2f} ms an experiment"
+            f"{method}: {1e3 * statistics.median(mine for mine, _ in passes):.2f} ms an experiment"
         )
-        compared(
+        print_ratio(
             f"one experiment at a time, {method}",
             "coverage",
-            statistics.median(theirs / mine for mine, theirs in found),
+            statistics.median(theirs / mine for mine, theirs in passes),
         )

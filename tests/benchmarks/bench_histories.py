@@ -60,10 +60,10 @@ def main() -> None:
             prefix=f"{name}, ",
             **how,
         )
-    both = {"with gaps": gaps.perf.change_points, "without": short.perf.change_points}
+    methods = {"with gaps": gaps.perf.change_points, "without": short.perf.change_points}
     ranked(
         "5,000 of 3 commits, change points",
-        both,
+        methods,
         "with gaps",
         prefix="5,000 of 3 commits, change points ",
         **how,

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from tempfile import gettempdir
 
-from interleaved import compared, measured, ratio
+from interleaved import measured, print_ratio, ratio
 
 import perfarray
 
@@ -33,13 +33,13 @@ def command(*words: object):
 def main() -> None:
     """Print times and the ratios."""
     folder = perfarray.dataset_path("python_malloc")
-    found = measured(
+    seconds = measured(
         "import",
         {module: importing(module) for module in ("xarray", "perfarray")},
         rounds=15,
         budget=0.0,
     )
-    compared("import perfarray", "import xarray", ratio(found, "perfarray", "xarray"))
+    print_ratio("import perfarray", "import xarray", ratio(seconds, "perfarray", "xarray"))
     calls = {
         FIRST_ARRAY: lambda: subprocess.run([sys.executable, "-c", FIRST_ARRAY], check=True),
         HELP: command("--help"),
@@ -52,6 +52,6 @@ def main() -> None:
             Path(gettempdir(), "perfarray_report.html"),
         ),
     }
-    found = measured("command line", calls, rounds=15, budget=0.0)
+    seconds = measured("command line", calls, rounds=15, budget=0.0)
     for name in (HELP, COMPARE, REPORT):
-        compared(name, "a first DataArray", ratio(found, name, FIRST_ARRAY))
+        print_ratio(name, "a first DataArray", ratio(seconds, name, FIRST_ARRAY))

@@ -15,7 +15,7 @@ import xarray as xr
 from bench_bootstrap import samples
 from bench_cells import timings
 from bench_scores import timings as scores
-from interleaved import compared, measured, ratio
+from interleaved import measured, print_ratio, ratio
 
 import perfarray
 from perfarray.mixtures.numerics.fit import MARGIN
@@ -54,8 +54,8 @@ def five_numbers() -> tuple[Callable[[], object], Callable[[], object]]:
     times = scores()
 
     def kernel() -> tuple[np.ndarray, ...]:
-        drawn = np.sort(kernels.random_scores(times.values, SCORES, STATE), axis=-1)
-        return np.exp(drawn[:, [0, 124, 249, 374, -1]]), np.exp(drawn).std(axis=-1, ddof=1)
+        scores = np.sort(kernels.random_scores(times.values, SCORES, STATE), axis=-1)
+        return np.exp(scores[:, [0, 124, 249, 374, -1]]), np.exp(scores).std(axis=-1, ddof=1)
 
     return lambda: times.perf.five_number_summary(n_resamples=SCORES, rng=1), kernel
 
@@ -66,13 +66,13 @@ def randomization() -> tuple[Callable[[], object], Callable[[], object]]:
 
     def kernel() -> np.ndarray:
         old, new = np.log(times.values)
-        observed, drawn = (
+        observed, exchanged = (
             (new - old).mean(axis=(-2, -1)),
             kernels.exchanged(new, old, EXCHANGES, STATE),
         )
         shares = [
-            ((drawn >= observed[:, None]).sum(axis=-1) + 1),
-            ((drawn <= observed[:, None]).sum(axis=-1) + 1),
+            ((exchanged >= observed[:, None]).sum(axis=-1) + 1),
+            ((exchanged <= observed[:, None]).sum(axis=-1) + 1),
         ]
         return np.minimum(1, 2 * np.minimum(*shares) / (EXCHANGES + 1))
 
@@ -113,19 +113,19 @@ def mixtures(samples: int, runs: int) -> tuple[Callable[[], object], Callable[[]
 def main(rounds: int = 5) -> None:
     """Measure in turn, and print ratios."""
     version = {"version": ["old", "new"]}
-    one = xr.DataArray(
+    one_experiment = xr.DataArray(
         np.stack(samples()[::-1])[:, None],
         dims=("version", "cell", *LEVELS),
         coords=version,
         attrs={"units": "s"},
     )
     values = np.random.default_rng(0).normal(10, 0.1, (2, EXPERIMENTS, 10, 10, 10))
-    many = xr.DataArray(
+    experiments = xr.DataArray(
         values, dims=("version", "cell", *LEVELS), coords=version, attrs={"units": "s"}
     )
     rows = {
-        "all levels of 30 x 30 x 30": redrawn(one, REPLICATES),
-        f"all levels of 10 x 10 x 10, {EXPERIMENTS} experiments": redrawn(many, FEW),
+        "all levels of 30 x 30 x 30": redrawn(one_experiment, REPLICATES),
+        f"all levels of 10 x 10 x 10, {EXPERIMENTS} experiments": redrawn(experiments, FEW),
         "five numbers": five_numbers(),
         "randomization, 29 x 20": randomization(),
         "Kolmogorov-Smirnov, 30 and 30": same_shape(),
@@ -137,6 +137,6 @@ def main(rounds: int = 5) -> None:
         variants = {"numpy": ours, "kernel": kernel} | (
             {"numba": with_numba(ours)} if compiled else {}
         )
-        found = measured(name, variants, rounds=rounds, clock=time.process_time)
+        seconds = measured(name, variants, rounds=rounds, clock=time.process_time)
         for engine in [engine for engine in variants if engine != "kernel"]:
-            compared(f"{name}, {engine}", "kernel", ratio(found, engine, "kernel"))
+            print_ratio(f"{name}, {engine}", "kernel", ratio(seconds, engine, "kernel"))

@@ -10,7 +10,7 @@ by more than 1e-6 times its size, where no component of either has collapsed.
 import itertools
 
 import numpy as np
-from interleaved import compared, measured, ratio
+from interleaved import measured, print_ratio, ratio
 from sklearn.mixture import GaussianMixture
 
 from perfarray.mixtures.numerics.fit import FitRequest, fit_mixtures
@@ -28,38 +28,38 @@ def samples() -> np.ndarray:
     for row in values:
         n, number = int(np.exp(rng.uniform(np.log(30), np.log(1000)))), 1 + rng.poisson(3.5)
         means, deviations = rng.uniform(10, 60, number), 0.3 + 2 * rng.beta(3, 2, number)
-        chosen = rng.choice(number, n, p=rng.dirichlet(np.ones(number)))
-        row[:n] = rng.normal(means[chosen], deviations[chosen])
+        component = rng.choice(number, n, p=rng.dirichlet(np.ones(number)))
+        row[:n] = rng.normal(means[component], deviations[component])
     return values
 
 
 def theirs(values: np.ndarray, same_start: bool = False) -> np.ndarray:
     """Fit every sample, number of components and model with scikit-learn; return the
     log-likelihoods."""
-    found = np.full((len(values), len(NUMBERS), len(MODELS)), np.nan)
+    criteria = np.full((len(values), len(NUMBERS), len(MODELS)), np.nan)
     for row, padded in enumerate(values):
         sample = np.sort(padded[~np.isnan(padded)])
-        for place, number in enumerate(NUMBERS):
+        for index, number in enumerate(NUMBERS):
             for column, model in enumerate(("tied", "full")):
                 start = _start(sample, number, model) if same_start else {"random_state": 0}
                 fit = GaussianMixture(number, covariance_type=model, **start).fit(sample[:, None])
                 narrow = np.sqrt(fit.covariances_).min() < 1e-2
-                found[row, place, column] = (
+                criteria[row, index, column] = (
                     np.nan if narrow else fit.score(sample[:, None]) * len(sample)
                 )
-    return found
+    return criteria
 
 
 def _start(sample: np.ndarray, number: int, model: str) -> dict:
     """Return scikit-learn's arguments for our start, and a stopping rule as strict as ours."""
     edges = quantile_classes(sample[None], np.array([len(sample)]), number)[0]
-    parts = [sample[low:high] for low, high in itertools.pairwise(edges)]
-    variances = np.maximum([part.var() for part in parts], 1e-6)
-    pooled = np.average(variances, weights=[len(part) for part in parts])
+    groups = [sample[low:high] for low, high in itertools.pairwise(edges)]
+    variances = np.maximum([group.var() for group in groups], 1e-6)
+    pooled = np.average(variances, weights=[len(group) for group in groups])
     precisions = np.array([[1 / pooled]]) if model == "tied" else (1 / variances)[:, None, None]
     weights, means = (
-        np.array([len(part) for part in parts]) / len(sample),
-        np.array([[part.mean()] for part in parts]),
+        np.array([len(group) for group in groups]) / len(sample),
+        np.array([[group.mean()] for group in groups]),
     )
     start = {
         "weights_init": weights,
@@ -80,16 +80,16 @@ def ours(values: np.ndarray, engine: str, tolerance: float | None = 1e-5) -> Non
 def worse(values: np.ndarray, same_start: bool) -> str:
     """Count the fits to the maximum that are worse than scikit-learn's."""
     peer = theirs(values, same_start)
-    count = compared = 0
-    for place, number in enumerate(NUMBERS):
+    count = n_compared = 0
+    for index, number in enumerate(NUMBERS):
         for column, model in enumerate(MODELS):
             fits = fit_mixtures(values, None, FitRequest(numbers=[number], models=[model]))
-            known = np.isfinite(peer[:, place, column]) & np.isfinite(fits.loglik)
-            compared += int(known.sum())
+            finite = np.isfinite(peer[:, index, column]) & np.isfinite(fits.loglik)
+            n_compared += int(finite.sum())
             count += int(
-                (fits.loglik < peer[:, place, column] - 1e-6 * np.abs(fits.loglik))[known].sum()
+                (fits.loglik < peer[:, index, column] - 1e-6 * np.abs(fits.loglik))[finite].sum()
             )
-    return f"{count} of {compared} worse"
+    return f"{count} of {n_compared} worse"
 
 
 def refits(sample: np.ndarray, engine: str) -> None:
@@ -112,40 +112,40 @@ def refits(sample: np.ndarray, engine: str) -> None:
 def main() -> None:
     """Print the times and the ratios."""
     values = samples()
-    part = values[:: SAMPLES // PART]
+    subset = values[:: SAMPLES // PART]
     variants = {
-        "scikit-learn, part": lambda: theirs(part),
-        "scikit-learn, our start, part": lambda: theirs(part, same_start=True),
+        "scikit-learn, part": lambda: theirs(subset),
+        "scikit-learn, our start, part": lambda: theirs(subset, same_start=True),
         "numpy": lambda: ours(values, "numpy"),
         "numba": lambda: ours(values, "numba"),
         "numpy to the maximum": lambda: ours(values, "numpy", None),
         "numba to the maximum": lambda: ours(values, "numba", None),
     }
-    found = measured(f"{SAMPLES} samples", variants, rounds=3)
+    seconds = measured(f"{SAMPLES} samples", variants, rounds=3)
     for name in ("numpy", "numba", "numpy to the maximum", "numba to the maximum"):
         scale = SAMPLES / PART
-        own, same = (
-            scale * ratio(found, peer, name)
+        own_start_ratio, same_start_ratio = (
+            scale * ratio(seconds, peer, name)
             for peer in ("scikit-learn, part", "scikit-learn, our start, part")
         )
-        compared("scikit-learn, its own start", f"mixtures, {name}", own)
-        compared("scikit-learn, our start", f"mixtures, {name}", same)
+        print_ratio("scikit-learn, its own start", f"mixtures, {name}", own_start_ratio)
+        print_ratio("scikit-learn, our start", f"mixtures, {name}", same_start_ratio)
     print(
-        f"  to the maximum, against scikit-learn from k-means: {worse(part, False)}, from our "
-        f"start: {worse(part, True)}"
+        f"  to the maximum, against scikit-learn from k-means: {worse(subset, False)}, from our "
+        f"start: {worse(subset, True)}"
     )
     sample = values[(~np.isnan(values)).sum(axis=-1) >= SIZE][:1, :SIZE]
-    drawn = np.random.default_rng(1).choice(sample[0], (REFITTED, SIZE))
-    drawn = drawn + np.random.default_rng(2).normal(0, 0.3, drawn.shape)
+    resampled = np.random.default_rng(1).choice(sample[0], (REFITTED, SIZE))
+    resampled = resampled + np.random.default_rng(2).normal(0, 0.3, resampled.shape)
     variants = {
-        "scikit-learn, part": lambda: theirs(drawn),
+        "scikit-learn, part": lambda: theirs(resampled),
         "numpy": lambda: refits(sample, "numpy"),
         "numba": lambda: refits(sample, "numba"),
     }
-    found = measured(f"{REFITS} refits of a sample of {SIZE}", variants, rounds=3)
+    seconds = measured(f"{REFITS} refits of a sample of {SIZE}", variants, rounds=3)
     for name in ("numpy", "numba"):
-        compared(
+        print_ratio(
             "scikit-learn",
             f"refits, {name}",
-            REFITS / REFITTED * ratio(found, "scikit-learn, part", name),
+            REFITS / REFITTED * ratio(seconds, "scikit-learn, part", name),
         )

@@ -11,13 +11,13 @@ from collections.abc import Callable
 
 import matplotlib.pyplot as plt
 import xarray as xr
-from interleaved import compared, measured, ratio
+from interleaved import measured, print_ratio, ratio
 
 import perfarray
 from perfarray.variation.curves import plan_curves
 
 
-def drawn(plan: xr.Dataset, layout: str | None) -> None:
+def draw_plan(plan: xr.Dataset, layout: str | None) -> None:
     """Draw the half-width by cost by hand."""
     plan = plan_curves(plan)
     _, ax = plt.subplots(figsize=(6.5, 4.5), layout=layout)
@@ -60,15 +60,15 @@ def main() -> None:
         "plans without assurance": lambda: times.perf.plan_repetitions(assurance=None, **wish),
         "components": times.perf.variance_components,
     }
-    found = measured("1,000 pilots", variants, rounds=5, clock=time.process_time)
+    seconds = measured("1,000 pilots", variants, rounds=5, clock=time.process_time)
     for name in list(variants)[:2]:
-        compared(f"1,000 pilots, {name}", "components", ratio(found, name, "components"))
+        print_ratio(f"1,000 pilots, {name}", "components", ratio(seconds, name, "components"))
     plan = times.isel(benchmark=0).perf.plan_repetitions(**wish)
     pictures: dict[str, Callable[[], object]] = {
         "picture": lambda: save(plan.perf.plot()),
-        "by hand": lambda: drawn(plan, None),
-        "by hand, layout": lambda: drawn(plan, "constrained"),
+        "by hand": lambda: draw_plan(plan, None),
+        "by hand, layout": lambda: draw_plan(plan, "constrained"),
     }
-    found = measured("a plan to PNG", pictures, rounds=9, clock=time.process_time)
+    seconds = measured("a plan to PNG", pictures, rounds=9, clock=time.process_time)
     for name in list(pictures)[1:]:
-        compared("a plan to PNG", name, ratio(found, "picture", name))
+        print_ratio("a plan to PNG", name, ratio(seconds, "picture", name))

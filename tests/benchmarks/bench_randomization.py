@@ -8,7 +8,7 @@ p-value is another one, and only its time is compared. All use the geometric mea
 """
 
 import numpy as np
-from interleaved import compared, measured, ratio
+from interleaved import measured, print_ratio, ratio
 from scipy import stats
 
 import perfarray
@@ -44,9 +44,11 @@ def main() -> None:
         )
 
     def permuted() -> float:
-        drawn = rng.permuted(np.broadcast_to(logs, (EXCHANGES, *logs.shape)), axis=2)
-        found = drawn[..., :RUNS].mean(axis=(1, 2)) - drawn[..., RUNS:].mean(axis=(1, 2))
-        return float(2 * min((found >= observed).mean(), (found <= observed).mean()))
+        exchanged = rng.permuted(np.broadcast_to(logs, (EXCHANGES, *logs.shape)), axis=2)
+        differences = exchanged[..., :RUNS].mean(axis=(1, 2)) - exchanged[..., RUNS:].mean(
+            axis=(1, 2)
+        )
+        return float(2 * min((differences >= observed).mean(), (differences <= observed).mean()))
 
     def scipy_test() -> float:
         def statistic(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
@@ -61,9 +63,9 @@ def main() -> None:
 
     variants = {"ours": ours, "ours, labelled": labelled, "permuted": permuted, "scipy": scipy_test}
     print({name: round(call(), 3) for name, call in variants.items()})
-    found = measured(
+    seconds = measured(
         f"{BENCHMARKS} benchmarks x {RUNS} runs, {EXCHANGES} exchanges", variants, rounds=7
     )
     for peer in ("permuted", "scipy"):
-        for own in ("ours", "ours, labelled"):
-            compared(peer, own, ratio(found, peer, own))
+        for variant in ("ours", "ours, labelled"):
+            print_ratio(peer, variant, ratio(seconds, peer, variant))

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
-from interleaved import compared, ranked
+from interleaved import print_ratio, ranked
 
 import perfarray
 
@@ -90,10 +90,12 @@ def tables() -> None:
             rounds = [
                 {label: seconds(work) for label, work in works.items()} for _ in range(ROUNDS + 1)
             ][1:]
-            compared(
+            print_ratio(
                 f"tidy CSV, {rows} rows: read",
                 "pandas.read_csv",
-                statistics.median(one["read"] / one["pandas.read_csv"] for one in rounds),
+                statistics.median(
+                    seconds["read"] / seconds["pandas.read_csv"] for seconds in rounds
+                ),
             )
 
 
@@ -268,22 +270,24 @@ def main() -> None:
             "json.load": lambda files=files: [load(path) for path in files],
             "read": lambda files=files: [perfarray.read(path) for path in files],
             "read_archive of each folder": lambda files=files: [
-                perfarray.read_archive(list(own)) for _, own in groupby(files, parent)
+                perfarray.read_archive(list(group)) for _, group in groupby(files, parent)
             ],
             "read_archive of all": lambda files=files: perfarray.read_archive(files),
         }
         for work in works.values():
             work()
         rounds = [{label: seconds(work) for label, work in works.items()} for _ in range(ROUNDS)]
-        medians = {label: statistics.median(one[label] for one in rounds) for label in works}
-        parts = [
+        medians = {
+            label: statistics.median(seconds[label] for seconds in rounds) for label in works
+        }
+        columns = [
             f"{label} {value * 1e3:.1f} ms ({value / medians['json.load']:.2f})"
             for label, value in medians.items()
         ]
-        print(f"{name}, {len(files)} files: " + ", ".join(parts))
+        print(f"{name}, {len(files)} files: " + ", ".join(columns))
         for label in list(works)[1:]:
-            compared(
+            print_ratio(
                 f"{name}: {label}",
                 "json.load",
-                statistics.median(one[label] / one["json.load"] for one in rounds),
+                statistics.median(seconds[label] / seconds["json.load"] for seconds in rounds),
             )

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 import xarray as xr
-from interleaved import compared, ratio
+from interleaved import print_ratio, ratio
 from scipy import stats
 
 import perfarray  # noqa: F401 (registers .perf)
@@ -41,8 +41,8 @@ def timings() -> xr.DataArray:
 
 def ours(times: xr.DataArray) -> None:
     """Describe every machine."""
-    found = times.perf.five_number_summary(n_resamples=SCORES, rng=1)
-    assert found["standard_deviation"].sizes == {"machine": MACHINES}
+    summary = times.perf.five_number_summary(n_resamples=SCORES, rng=1)
+    assert summary["standard_deviation"].sizes == {"machine": MACHINES}
 
 
 def spread(times: xr.DataArray) -> None:
@@ -52,13 +52,13 @@ def spread(times: xr.DataArray) -> None:
 
 def geometric_mean(*runs: np.ndarray, axis: int = -1) -> np.ndarray:
     """Return the geometric mean of medians."""
-    return np.exp(np.mean([np.log(np.median(own, axis=axis)) for own in runs], axis=0))
+    return np.exp(np.mean([np.log(np.median(values, axis=axis)) for values in runs], axis=0))
 
 
 def scipy_by_machine(values: np.ndarray) -> None:
     """Redraw machine by machine."""
     for machine in values:
-        drawn = stats.bootstrap(
+        replicates = stats.bootstrap(
             tuple(machine),
             geometric_mean,
             n_resamples=SCORES,
@@ -66,16 +66,16 @@ def scipy_by_machine(values: np.ndarray) -> None:
             vectorized=True,
             rng=np.random.default_rng(1),
         ).bootstrap_distribution
-        assert drawn.std(ddof=1) > 0
-        np.quantile(drawn, [0, 0.25, 0.5, 0.75, 1])
+        assert replicates.std(ddof=1) > 0
+        np.quantile(replicates, [0, 0.25, 0.5, 0.75, 1])
 
 
 def groupby_apply(table: pd.DataFrame) -> None:
     """Draw all scores of a machine at once, inside groupby.apply."""
     rng = np.random.default_rng(1)
 
-    def describe(part: pd.DataFrame) -> pd.Series:
-        logs = np.log(part["time"].to_numpy().reshape(BENCHMARKS, RUNS))
+    def describe(group: pd.DataFrame) -> pd.Series:
+        logs = np.log(group["time"].to_numpy().reshape(BENCHMARKS, RUNS))
         picks = rng.integers(0, RUNS, (SCORES, BENCHMARKS))
         scores = np.exp(logs[np.arange(BENCHMARKS), picks].mean(axis=1))
         return pd.Series([scores.std(ddof=1), *np.quantile(scores, [0, 0.25, 0.5, 0.75, 1])])
@@ -86,24 +86,24 @@ def groupby_apply(table: pd.DataFrame) -> None:
 def main(rounds: int = 5) -> None:
     """Measure in turn, and print medians of ratios."""
     times = timings()
-    part = times.isel(machine=slice(PART))
-    table = part.to_dataframe().reset_index()
+    subset = times.isel(machine=slice(PART))
+    table = subset.to_dataframe().reset_index()
     scale = MACHINES / PART
     variants: dict[str, tuple[Callable[[], None], float]] = {
         "ours": (lambda: ours(times), 1.0),
         "relative variation": (lambda: spread(times), 1.0),
-        "scipy": (lambda: scipy_by_machine(part.values), scale),
+        "scipy": (lambda: scipy_by_machine(subset.values), scale),
         "groupby.apply": (lambda: groupby_apply(table), scale),
     }
-    found: dict[str, list[float]] = {name: [] for name in variants}
+    result: dict[str, list[float]] = {name: [] for name in variants}
     for number in range(rounds + 1):
         for name, (call, factor) in variants.items():
             start = time.perf_counter()
             call()
             if number:
-                found[name].append((time.perf_counter() - start) * factor)
-    for name, seconds in found.items():
+                result[name].append((time.perf_counter() - start) * factor)
+    for name, seconds in result.items():
         print(f"{name:<20} {statistics.median(seconds):8.3f} s")
     for name in ("ours", "relative variation"):
         for peer in ("scipy", "groupby.apply"):
-            compared(peer, name, ratio(found, peer, name))
+            print_ratio(peer, name, ratio(result, peer, name))

@@ -57,13 +57,13 @@ def faster_lines(new: np.ndarray, old: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return limits_of(beaten, np.searchsorted(new, old) / len(new), 1.96)
 
 
-def distances(values: np.ndarray, others: np.ndarray) -> np.ndarray:
+def distances(values: np.ndarray, baseline: np.ndarray) -> np.ndarray:
     """Return the mean difference of every value from the others, in ascending order."""
     rank, sums = (
-        np.searchsorted(others, values, side="right"),
-        np.concatenate([[0.0], np.cumsum(others)]),
+        np.searchsorted(baseline, values, side="right"),
+        np.concatenate([[0.0], np.cumsum(baseline)]),
     )
-    return (values * (2 * rank - len(others)) + sums[-1] - 2 * sums[rank]) / len(others)
+    return (values * (2 * rank - len(baseline)) + sums[-1] - 2 * sums[rank]) / len(baseline)
 
 
 def difference_lines(new: np.ndarray, old: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -83,16 +83,19 @@ def fastest_lines(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             [1 - np.searchsorted(rival, runs, side="right") / FEW for rival in ordered]
         )
         above[number] = 1.0
-        others = np.ones_like(above)
-        others[1:] *= np.cumprod(above[:-1], axis=0)
-        others[:-1] *= np.cumprod(above[:0:-1], axis=0)[::-1]
-        sums = np.cumsum(np.pad(others, ((0, 0), (1, 0))), axis=-1) / FEW
-        placed = np.take_along_axis(
+        survival = np.ones_like(above)
+        survival[1:] *= np.cumprod(above[:-1], axis=0)
+        survival[:-1] *= np.cumprod(above[:0:-1], axis=0)[::-1]
+        sums = np.cumsum(np.pad(survival, ((0, 0), (1, 0))), axis=-1) / FEW
+        placements = np.take_along_axis(
             sums, np.searchsorted(runs, ordered.ravel()).reshape(ordered.shape), axis=-1
         )
-        placed[number] = above.prod(axis=0)
+        placements[number] = above.prod(axis=0)
         answers.append(
-            (placed[number].mean(), 1.96 * np.sqrt((placed.var(axis=-1, ddof=1) / FEW).sum()))
+            (
+                placements[number].mean(),
+                1.96 * np.sqrt((placements.var(axis=-1, ddof=1) / FEW).sum()),
+            )
         )
     estimate, half = np.array(answers).T
     return estimate - half, estimate + half
@@ -106,12 +109,17 @@ def pairs_lines(pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def main() -> None:
     """Print times and ratios."""
     rng = np.random.default_rng(1)
-    values, many, cells = (
+    values, n_machines, cells = (
         rng.normal(10, 1, (2, RUNS)),
         rng.normal(10, 1, (VERSIONS, FEW)),
         rng.normal(10, 1, (CELLS, 2, 3)),
     )
-    pair, versions, archive, old = read_runs(values), timings(many), timings(cells), "version0"
+    pair, versions, archive, old = (
+        read_runs(values),
+        timings(n_machines),
+        timings(cells),
+        "version0",
+    )
     calls = {
         "prob_faster": (
             lambda: pair.perf.prob_faster(old),
@@ -123,7 +131,7 @@ def main() -> None:
         ),
         "prob_fastest, 100 versions": (
             lambda: versions.perf.prob_fastest(dim="version"),
-            lambda: fastest_lines(many),
+            lambda: fastest_lines(n_machines),
         ),
         "prob_faster, 100,000 x 2 x 3": (
             lambda: archive.perf.prob_faster(old),

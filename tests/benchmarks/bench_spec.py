@@ -9,7 +9,7 @@ import os
 import re
 from pathlib import Path
 
-from interleaved import compared, measured, ratio
+from interleaved import measured, print_ratio, ratio
 
 import perfarray
 from perfarray.readers.finding import InputFile
@@ -33,21 +33,21 @@ def scan(path: Path) -> list[tuple[str, int, float, float]]:
 def main() -> None:
     """Print times and ratios: all of it, and its parts."""
     paths = sorted(FOLDER.rglob("*_*.txt"))
-    known = formats()["spec_text"]
-    tables = [read_table(Source(path), known) for path in paths]
-    found = [InputFile(path, path.name, {}, False) for path in paths]
-    joined = combine(tables, found)
+    spec_text = formats()["spec_text"]
+    tables = [read_table(Source(path), spec_text) for path in paths]
+    inputs = [InputFile(path, path.name, {}, False) for path in paths]
+    joined = combine(tables, inputs)
     variants = {
         SCAN: lambda: [scan(path) for path in paths],
         "read_archive": lambda: perfarray.read_archive(FOLDER, format="spec_text"),
         "  each report to a table": lambda: [
-            read_table(Source(path, answers), known) for answers in ({},) for path in paths
+            read_table(Source(path, answers), spec_text) for answers in ({},) for path in paths
         ],
-        "  tables to one table": lambda: combine(tables, found),
+        "  tables to one table": lambda: combine(tables, inputs),
         "  one table to an array": lambda: build(joined),
     }
     times = measured(
         f"{len(paths)} reports, {sum(path.stat().st_size for path in paths) / 1e6:.1f} MB", variants
     )
     for name in list(variants)[1:]:
-        compared(name.strip(), SCAN, ratio(times, name, SCAN))
+        print_ratio(name.strip(), SCAN, ratio(times, name, SCAN))

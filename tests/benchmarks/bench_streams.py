@@ -23,7 +23,7 @@ import dask
 import dask.array
 import numpy as np
 import xarray as xr
-from interleaved import compared
+from interleaved import print_ratio
 
 import perfarray
 
@@ -103,9 +103,9 @@ def write_by_region(store: Path, machines: int, chunk: int) -> None:
 def stream(name: str, store: Path, answer: Path) -> None:
     """Ask a method about a store, and write its answer to another."""
     times = xr.open_zarr(store, consolidated=False)
-    given = times.isel(version=1, drop=True) if name in ONE else times
+    systems = times.isel(version=1, drop=True) if name in ONE else times
     with warnings.catch_warnings(action="ignore"):
-        result = partial(getattr(perfarray, name), given)(**{**ONE, **TWO}[name])
+        result = partial(getattr(perfarray, name), systems)(**{**ONE, **TWO}[name])
         result = getattr(result, "dataset", result)
         if isinstance(result, xr.Dataset):
             result.to_zarr(answer, zarr_format=3, consolidated=False)
@@ -116,13 +116,13 @@ def measure(name: str, folder: Path, machines: int, chunk: int) -> None:
     dask.config.set(scheduler="threads", num_workers=WORKERS)
     if name == "write":
         return write_by_region(folder / f"{machines}.zarr", machines, chunk)
-    with tempfile.TemporaryDirectory(dir=folder) as own:
+    with tempfile.TemporaryDirectory(dir=folder) as temporary:
         write_by_region(
-            Path(own) / "first.zarr", 20, 10
+            Path(temporary) / "first.zarr", 20, 10
         )  # what is imported at first use is not part of the price
-        stream(name, Path(own) / "first.zarr", Path(own) / "first_answer.zarr")
+        stream(name, Path(temporary) / "first.zarr", Path(temporary) / "first_answer.zarr")
         start = time.process_time()
-        stream(name, folder / f"{machines}.zarr", Path(own) / "answer.zarr")
+        stream(name, folder / f"{machines}.zarr", Path(temporary) / "answer.zarr")
         print(
             time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         )
@@ -153,7 +153,9 @@ def main(
     chunk: int = CHUNK, sizes: tuple[int, ...] = MACHINES, names: tuple[str, ...] = (*ONE, *TWO)
 ) -> None:
     """Print a row of Markdown for every method."""
-    titles = [f"{what} at {machines:,}" for what in ("CPU s", "peak MB") for machines in sizes]
+    titles = [
+        f"{quantity} at {machines:,}" for quantity in ("CPU s", "peak MB") for machines in sizes
+    ]
     print(
         "| method |",
         " | ".join(titles),
@@ -170,7 +172,7 @@ def main(
             cells = [*(f"{cpu:.1f}" for cpu, _ in rows), *(f"{peak:.0f}" for _, peak in rows)]
             print(f"| `{name}` |", " | ".join(cells), "|", flush=True)
             if len(rows) > 1 and rows[-2][1] > 0:
-                compared(
+                print_ratio(
                     f"{name}: peak memory, {sizes[-1]} machines",
                     f"{sizes[-2]} machines",
                     rows[-1][1] / rows[-2][1],

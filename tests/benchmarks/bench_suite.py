@@ -9,7 +9,7 @@ import time
 import tracemalloc
 
 import numpy as np
-from interleaved import compared, measured, ratio
+from interleaved import measured, print_ratio, ratio
 from scipy import stats
 
 from perfarray.numerics.bootstrap import Draws
@@ -27,12 +27,12 @@ def intervals(
     """Return the mean lower limit over the machines."""
     sides = match_sides(new, old, shared=score.shared, paired=False)
     draws = Draws((True,), REPLICATES, (1, 2))
-    drawn = draw_scores(sides, np.arange(len(new)), draws, score)
+    blocks = draw_scores(sides, np.arange(len(new)), draws, score)
     return float(
         np.concatenate(
             [
-                bootstrap_interval(part, part.sides.matched, score, draws, method).lower
-                for part in drawn
+                bootstrap_interval(block, block.sides.matched, score, draws, method).lower
+                for block in blocks
             ]
         ).mean()
     )
@@ -45,7 +45,7 @@ def scipy_interval(new: np.ndarray, old: np.ndarray, rng: np.random.Generator) -
         means = [np.log(sample.mean(axis=axis)) for sample in samples]
         return np.exp((sum(means[:BENCHMARKS]) - sum(means[BENCHMARKS:])) / BENCHMARKS)
 
-    found = stats.bootstrap(
+    result = stats.bootstrap(
         (*new, *old),
         statistic,
         n_resamples=REPLICATES,
@@ -53,7 +53,7 @@ def scipy_interval(new: np.ndarray, old: np.ndarray, rng: np.random.Generator) -
         vectorized=True,
         rng=rng,
     )
-    return float(found.confidence_interval.low)
+    return float(result.confidence_interval.low)
 
 
 def main(machines: int = 2000) -> None:
@@ -64,13 +64,13 @@ def main(machines: int = 2000) -> None:
         "ours, 20 machines": lambda: intervals(new[:20], old[:20]),
         "scipy, 1 machine": lambda: scipy_interval(new[0], old[0], rng),
     }
-    found = measured(
+    seconds = measured(
         f"{BENCHMARKS} benchmarks x {RUNS} runs, {REPLICATES} replicates", variants, rounds=9
     )
-    compared(
+    print_ratio(
         "scipy, a machine",
         "ours, a machine",
-        20 * ratio(found, "scipy, 1 machine", "ours, 20 machines"),
+        20 * ratio(seconds, "scipy, 1 machine", "ours, 20 machines"),
     )
     cases = {
         "means": (SCORE, "percentile"),

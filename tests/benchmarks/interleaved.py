@@ -34,23 +34,23 @@ def interleaved(
     repeats = {
         name: max(1, int(budget / max(seconds(call, 1), 1e-7))) for name, call in variants.items()
     }
-    found: dict[str, list[float]] = {name: [] for name in variants}
+    seconds_by_name: dict[str, list[float]] = {name: [] for name in variants}
     for _ in range(rounds):
         for name, call in variants.items():
-            found[name].append(seconds(call, repeats[name], clock))
-    return found
+            seconds_by_name[name].append(seconds(call, repeats[name], clock))
+    return seconds_by_name
 
 
-def ratio(found: Mapping[str, list[float]], over: str, under: str) -> float:
+def ratio(seconds: Mapping[str, list[float]], over: str, under: str) -> float:
     """Return the median over rounds of one variant's time over another's."""
-    return statistics.median(a / b for a, b in zip(found[over], found[under], strict=True))
+    return statistics.median(a / b for a, b in zip(seconds[over], seconds[under], strict=True))
 
 
 TABLE: list[tuple[str, str, float]] = []
 """What was compared so far: what takes longer, than what, how many times as long."""
 
 
-def compared(over: str, under: str, value: float) -> None:
+def print_ratio(over: str, under: str, value: float) -> None:
     """Print one ratio of times, and keep it for the table of the runner."""
     TABLE.append((over, under, value))
     print(f"  {over} / {under}: {value:.2f}")
@@ -60,11 +60,11 @@ def measured(
     title: str, variants: Mapping[str, Callable[[], object]], **options: Any
 ) -> dict[str, list[float]]:
     """Return the times of variants, as `interleaved` gives them, and print the median of each."""
-    found = interleaved(variants, **options)
+    seconds_by_name = interleaved(variants, **options)
     print(title)
-    for name, times in found.items():
+    for name, times in seconds_by_name.items():
         print(f"  {name:<40} {statistics.median(times) * 1e3:9.3f} ms")
-    return found
+    return seconds_by_name
 
 
 def ranked(
@@ -77,6 +77,6 @@ def ranked(
 ) -> None:
     """Measure variants, and keep how many times as long one takes as each of others, all others by
     default."""
-    found = measured(title, variants, **options)
+    seconds_by_name = measured(title, variants, **options)
     for under in unders or [name for name in variants if name != over]:
-        compared(f"{prefix}{over}", under, ratio(found, over, under))
+        print_ratio(f"{prefix}{over}", under, ratio(seconds_by_name, over, under))

@@ -106,14 +106,14 @@ def _add_sums(totals, slots, pairs, values, state):
     a, b, c, d = state[0], state[1], state[2], state[3]
     low, half = np.uint64(0xFFFF), np.uint64(32)
     for slot in slots:
-        one = two = three = four = 0.0
+        total = two = three = four = 0.0
         left = picks
         while left > 0:
             word = _mixed(a, d)
             a, b, c, d = _step(a, b, c, d)
             if ((word & REST) + beyond) & word & HIGHEST:
                 continue
-            one += pairs[((word & low) * inverse) >> half]
+            total += pairs[((word & low) * inverse) >> half]
             if left > 1:
                 two += pairs[(((word >> np.uint64(16)) & low) * inverse) >> half]
             if left > 2:
@@ -122,9 +122,9 @@ def _add_sums(totals, slots, pairs, values, state):
                 four += pairs[((word >> np.uint64(48)) * inverse) >> half]
             left -= 4
         if len(values) % 2:
-            one += values[((_mixed(a, d) & LOW) * np.uint64(len(values))) >> half]
+            total += values[((_mixed(a, d) & LOW) * np.uint64(len(values))) >> half]
             a, b, c, d = _step(a, b, c, d)
-        totals[slot] += (one + two) + (three + four)
+        totals[slot] += (total + two) + (three + four)
     state[0], state[1], state[2], state[3] = a, b, c, d
 
 
@@ -169,28 +169,33 @@ def exchanged(new, old, number, state):
             a, b, c, d = state[0], state[1], state[2], state[3]
             for index in range(number):
                 half = 0.0
-                for place in range(
+                for position in range(
                     0, runs, 2
                 ):  # the first half of a shuffle (Fisher and Yates), two places from one word
                     word = _mixed(a, d)
                     a, b, c, d = _step(a, b, c, d)
-                    other = place + (((word & LOW) * np.uint64(2 * runs - place)) >> np.uint64(32))
-                    pool[place], pool[np.uint64(other)] = pool[np.uint64(other)], pool[place]
-                    half += pool[place]
-                    if place + 1 < runs:
-                        other = (
-                            place
+                    partner = position + (
+                        ((word & LOW) * np.uint64(2 * runs - position)) >> np.uint64(32)
+                    )
+                    pool[position], pool[np.uint64(partner)] = (
+                        pool[np.uint64(partner)],
+                        pool[position],
+                    )
+                    half += pool[position]
+                    if position + 1 < runs:
+                        partner = (
+                            position
                             + 1
                             + (
-                                ((word >> np.uint64(32)) * np.uint64(2 * runs - place - 1))
+                                ((word >> np.uint64(32)) * np.uint64(2 * runs - position - 1))
                                 >> np.uint64(32)
                             )
                         )
-                        pool[place + 1], pool[np.uint64(other)] = (
-                            pool[np.uint64(other)],
-                            pool[place + 1],
+                        pool[position + 1], pool[np.uint64(partner)] = (
+                            pool[np.uint64(partner)],
+                            pool[position + 1],
                         )
-                        half += pool[place + 1]
+                        half += pool[position + 1]
                 differences[suite, index] += 2 * half - total
             state[0], state[1], state[2], state[3] = a, b, c, d
     return differences / (benchmarks * runs)
@@ -216,12 +221,12 @@ def largest_distances(x, y):
 
 
 @numba.njit(error_model="numpy", fastmath=True)
-def best_mixtures(values, starts, near):
+def best_mixtures(values, starts, margin):
     """Return the largest BIC of normal mixtures of standardised samples (samples, values), of all
     numbers of components and both models.
 
     `starts` (numbers, samples, components, 3) hold weights, means and variances. Fits whose BIC is
-    `near` the largest at a relative change of 1e-5 climb on to 1e-10.
+    within `margin` of the largest at a relative change of 1e-5 climb on to 1e-10.
     """
     samples, n = values.shape
     bics, room = np.empty(samples), np.empty((starts.shape[2] + 1, n))
@@ -231,18 +236,20 @@ def best_mixtures(values, starts, near):
             np.full((len(starts), 2), -np.inf),
         )
         for tolerance in (1e-5, 1e-10):
-            least = bic.max() - near
+            threshold = bic.max() - margin
             for index in range(len(starts)):
                 number = index + 1
                 for unequal in range(2 if number > 1 else 1):
-                    own = theta[index, unequal, :number]
+                    fitted = theta[index, unequal, :number]
                     if tolerance == 1e-5:
-                        own[:] = starts[index, sample, :number]
-                    elif not (bic[index, unequal] >= least and np.isfinite(bic[index, unequal])):
+                        fitted[:] = starts[index, sample, :number]
+                    elif not (
+                        bic[index, unequal] >= threshold and np.isfinite(bic[index, unequal])
+                    ):
                         continue
                     parameters = 2 * number - 1 + (number if unequal else 1)
                     bic[index, unequal] = 2 * _climb(
-                        values[sample], own, unequal, tolerance, room
+                        values[sample], fitted, unequal, tolerance, room
                     ) - parameters * math.log(n)
         bics[sample] = bic.max()
     return bics
@@ -252,7 +259,7 @@ def best_mixtures(values, starts, near):
 def _climb(x, theta, unequal, tolerance, room):
     """Take steps of EM until the log-likelihood hardly changes, and return it; minus infinity where
     a variance becomes 0."""
-    number, n, before, loglik = len(theta), len(x), -np.inf, -np.inf
+    number, n, previous, loglik = len(theta), len(x), -np.inf, -np.inf
     if not unequal:
         theta[:, 2] = (theta[:, 0] * theta[:, 2]).sum()
     for _ in range(20_000):
@@ -265,9 +272,9 @@ def _climb(x, theta, unequal, tolerance, room):
                 room[k, i] = height * math.exp(slope * (x[i] - theta[k, 1]) ** 2)
                 room[number, i] += room[k, i]
         loglik = np.log(room[number]).sum()
-        if abs(loglik - before) <= tolerance * (1 + abs(loglik)):
+        if abs(loglik - previous) <= tolerance * (1 + abs(loglik)):
             return loglik
-        before, pooled = loglik, 0.0
+        previous, pooled = loglik, 0.0
         for k in range(number):
             mass = moment = square = 0.0
             for i in range(n):

@@ -121,25 +121,26 @@ def new(times: xr.DataArray) -> xr.DataArray:
 def nested(times: xr.DataArray) -> xr.DataArray:
     """Return the new runs as executions of iterations: 2 or 1,000 in each."""
     inside = 1_000 if times.shape[-1] == 1_000_000 else 10 if times.shape[-1] == 1_000 else 1
-    both = (
+    samples = (
         np.concatenate([times.values, times.values], axis=-1)[1] if inside == 1 else times.values[1]
     )
     return xr.DataArray(
-        both.reshape(*times.shape[1:3], -1, max(inside, 2)),
+        samples.reshape(*times.shape[1:3], -1, max(inside, 2)),
         dims=(*times.dims[1:], "iteration"),
         name="time",
     )
 
 
-def described(times: xr.DataArray) -> xr.DataArray:
+def with_descriptors(times: xr.DataArray) -> xr.DataArray:
     """Return the new runs of machines that texts describe."""
-    place = np.arange(times.sizes["machine"])
+    numbers = np.arange(times.sizes["machine"])
     texts = {
-        "cpu": [f"Xeon E5-{number}" for number in place % 50],
-        "memory": [f"{1 << number} GB" for number in place % 8],
+        "cpu": [f"Xeon E5-{number}" for number in numbers % 50],
+        "memory": [f"{1 << number} GB" for number in numbers % 8],
     }
     return new(times).assign_coords(
-        cores=("machine", 1 + place % 64), **{name: ("machine", own) for name, own in texts.items()}
+        cores=("machine", 1 + numbers % 64),
+        **{name: ("machine", labels) for name, labels in texts.items()},
     )
 
 
@@ -158,7 +159,7 @@ GIVEN: dict[str, Callable[[xr.DataArray], tuple[Any, ...]]] = {
     "one": lambda times: (new(times),),
     "sides": lambda times: (times, "old"),
     "both": lambda times: (times,),
-    "described": lambda times: (described(times),),
+    "described": lambda times: (with_descriptors(times),),
     "nested": lambda times: (nested(times),),
     "level": lambda times: (nested(times), "execution"),
     "commits": lambda times: (commits(times),),
@@ -189,43 +190,43 @@ def timings(shape: tuple[int, int, int]) -> xr.DataArray:
     labels = {
         "version": ["old", "new"],
         "machine": np.arange(shape[0]),
-        "benchmark": [f"b{place}" for place in range(shape[1])],
+        "benchmark": [f"b{number}" for number in range(shape[1])],
     }
     return xr.DataArray(
         values, labels, ("version", "machine", "benchmark", "execution"), "time", {"units": "s"}
     )
 
 
-def size_of(given: Any) -> int:
+def size_of(data: Any) -> int:
     """Return the bytes of what a function is given."""
-    if isinstance(given, Mapping | tuple | list) and not hasattr(given, "nbytes"):
+    if isinstance(data, Mapping | tuple | list) and not hasattr(data, "nbytes"):
         return sum(
-            size_of(own) for own in (given.values() if isinstance(given, Mapping) else given)
+            size_of(member) for member in (data.values() if isinstance(data, Mapping) else data)
         )
-    if isinstance(given, pd.DataFrame):
-        return int(given.memory_usage().sum())
-    return int(getattr(getattr(given, "dataset", given), "nbytes", 0))
+    if isinstance(data, pd.DataFrame):
+        return int(data.memory_usage().sum())
+    return int(getattr(getattr(data, "dataset", data), "nbytes", 0))
 
 
 def peak(
-    name: str, given: tuple[Any, ...], options: Mapping[str, Any]
+    name: str, arguments: tuple[Any, ...], options: Mapping[str, Any]
 ) -> tuple[float, float, float]:
     """Return the peak and what is held after it, in bytes, and the seconds it took."""
     function = attrgetter(name)(perfarray)
     tracemalloc.start()
     start = time.process_time()
-    answer = function(*given, **options)
+    answer = function(*arguments, **options)
     seconds = time.process_time() - start
-    held, most = tracemalloc.get_traced_memory()
+    remaining, peak_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     del answer
-    return most, held, seconds
+    return peak_bytes, remaining, seconds
 
 
 def unmeasured() -> set[str]:
     """Return the public names that are neither measured nor said not to be."""
-    said = {name for names in WHY_NOT.values() for name in names.split()}
-    return {*perfarray.__all__} - said - {name for names in CALLS.values() for name in names}
+    excluded = {name for names in WHY_NOT.values() for name in names.split()}
+    return {*perfarray.__all__} - excluded - {name for names in CALLS.values() for name in names}
 
 
 def main(names: list[str]) -> None:
@@ -233,27 +234,27 @@ def main(names: list[str]) -> None:
     warnings.simplefilter("ignore")
     for shape, (sizes, small) in SHAPES.items():
         rows = [
-            (kind, name, given)
-            for kind, own in CALLS.items()
-            for name, ways in own.items()
-            for given in ways
+            (kind, name, data)
+            for kind, calls in CALLS.items()
+            for name, ways in calls.items()
+            for data in ways
         ]
         for kind, name, options in rows:
             if names and name not in names:
                 continue
-            what = f"{shape:<22} {name + ''.join(f' {value}' for value in options.values()):<48}"
+            title = f"{shape:<22} {name + ''.join(f' {value}' for value in options.values()):<48}"
             try:
                 peak(name, GIVEN[kind](timings(small)), options)
-                given = GIVEN[kind](timings(sizes))
-                most, held, seconds = peak(name, given, options)
+                data = GIVEN[kind](timings(sizes))
+                peak_bytes, remaining, seconds = peak(name, data, options)
             except (ValueError, MemoryError) as error:
                 tracemalloc.stop()
-                print(f"{what} {str(error)[:60]}", flush=True)
+                print(f"{title} {str(error)[:60]}", flush=True)
                 continue
-            over = "" if most <= 4 * size_of(given) + 64e6 else "  over the aim"
+            over = "" if peak_bytes <= 4 * size_of(data) + 64e6 else "  over the aim"
             print(
-                f"{what} {most / 1e6:8.0f} MB, {held / 1e6:5.0f} held, of "
-                f"{size_of(given) / 1e6:5.1f} MB  {seconds:6.1f} s{over}",
+                f"{title} {peak_bytes / 1e6:8.0f} MB, {remaining / 1e6:5.0f} held, of "
+                f"{size_of(data) / 1e6:5.1f} MB  {seconds:6.1f} s{over}",
                 flush=True,
             )
 

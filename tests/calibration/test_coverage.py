@@ -25,7 +25,9 @@ SUITE = {"sizes": {"execution": 6}, "variances": {"execution": 1e-4}, "dims": {"
 
 def components(name):
     """Return the variances of a benchmark of the paper."""
-    return {level: (part / 100) ** 2 for level, part in zip(LEVELS, TABLE_VII[name], strict=True)}
+    return {
+        level: (percent / 100) ** 2 for level, percent in zip(LEVELS, TABLE_VII[name], strict=True)
+    }
 
 
 def by_benchmark(labels):
@@ -35,11 +37,11 @@ def by_benchmark(labels):
     )
 
 
-def near(found, expected, slack=0.0):
+def agrees(result, expected, slack=0.0):
     """Return whether a share lies within four Monte Carlo errors of what is expected, and the slack
     of a rounded number."""
-    error = np.sqrt(expected * (1 - expected) / found.attrs["n_experiments"])
-    return abs(float(found["estimate"]) - expected) < 4 * error + slack
+    error = np.sqrt(expected * (1 - expected) / result.attrs["n_experiments"])
+    return abs(float(result["estimate"]) - expected) < 4 * error + slack
 
 
 class TestPublished:
@@ -58,7 +60,7 @@ class TestPublished:
         """Normal: "around 88 % for 3 binaries", "above 94 % for 15"; t: about 99 % at 3, 95 to 96 %
         at 50."""
         sizes = {"binary": binaries, "execution": 3, "iteration": 2}
-        found = perfarray.coverage(
+        coverage = perfarray.coverage(
             "ratio_interval",
             df=df,
             sizes=sizes,
@@ -66,7 +68,7 @@ class TestPublished:
             n_experiments=count(4000),
             rng=1,
         )
-        assert near(found, expected, slack=0.005)
+        assert agrees(coverage, expected, slack=0.005)
 
     @pytest.mark.parametrize(
         ("name", "binaries", "expected"),
@@ -75,7 +77,7 @@ class TestPublished:
     def test_everything_redrawn(self, name, binaries, expected):
         """RRR counts the variance of lower levels again: 95 % at 3 binaries and 98 to 99 at 50
         where these have most of it."""
-        found = perfarray.coverage(
+        coverage = perfarray.coverage(
             "ratio_interval",
             method="percentile",
             resample="all",
@@ -85,12 +87,12 @@ class TestPublished:
             n_experiments=count(800),
             rng=2,
         )
-        assert near(found, expected, slack=0.025)
+        assert agrees(coverage, expected, slack=0.025)
 
     def test_one_binary(self):
         """False alarms of an ignored level grow with the executions, to about 60 % at 100."""
         sizes = {"binary": 1, "execution": [3, 100], "iteration": 2}
-        found = perfarray.false_alarm_rate(
+        rates = perfarray.false_alarm_rate(
             "ratio_interval",
             df="conservative",
             sizes=sizes,
@@ -99,14 +101,14 @@ class TestPublished:
             n_experiments=count(4000),
             rng=3,
         )
-        few, many = (found.sel(execution=number) for number in sizes["execution"])
-        assert few["estimate"] < 0.06
-        assert near(many, 0.6, slack=0.03)
+        few_units, many_units = (rates.sel(execution=number) for number in sizes["execution"])
+        assert few_units["estimate"] < 0.06
+        assert agrees(many_units, 0.6, slack=0.03)
 
     def test_flat(self):
         """One execution of one binary: a false alarm in about 95 %; a threshold of 20 % leaves
         about 9."""
-        found = perfarray.false_alarm_rate(
+        rates = perfarray.false_alarm_rate(
             "ratio_interval",
             sizes={"binary": 1, "execution": 1, "iteration": 45},
             ignored=("binary", "execution"),
@@ -116,13 +118,13 @@ class TestPublished:
             n_experiments=count(4000),
             rng=4,
         )
-        assert near(found.isel(threshold=0), 0.95, slack=0.02)
-        assert near(found.isel(threshold=1), 0.09, slack=0.02)
+        assert agrees(rates.isel(threshold=0), 0.95, slack=0.02)
+        assert agrees(rates.isel(threshold=1), 0.09, slack=0.02)
 
     def test_a_threshold_instead_of_binaries(self):
         """8.3.1: with 3 binaries and a threshold of 2 % the benchmark with most variation has false
         alarms in about 2 %."""
-        found = perfarray.false_alarm_rate(
+        rates = perfarray.false_alarm_rate(
             "ratio_interval",
             df="conservative",
             sizes={"binary": 3, "execution": 20, "iteration": 2},
@@ -131,7 +133,7 @@ class TestPublished:
             n_experiments=count(4000),
             rng=5,
         )
-        assert found["estimate"] < 0.02
+        assert rates["estimate"] < 0.02
 
 
 class TestKnown:
@@ -139,7 +141,7 @@ class TestKnown:
 
     def test_the_normal_mean(self):
         """A normal interval of three values covers P[|t| < 1.96] with 2 degrees of freedom."""
-        found = perfarray.coverage(
+        coverage = perfarray.coverage(
             "mean_interval",
             method="normal",
             sizes={"execution": 3},
@@ -147,14 +149,16 @@ class TestKnown:
             n_experiments=count(8000),
             rng=1,
         )
-        assert near(found, 1 - 2 * scipy.stats.t.sf(scipy.stats.norm.ppf(0.975), 2))
-        assert float(found["estimate"] + found["below"] + found["above"]) == pytest.approx(1)
+        assert agrees(coverage, 1 - 2 * scipy.stats.t.sf(scipy.stats.norm.ppf(0.975), 2))
+        assert float(coverage["estimate"] + coverage["below"] + coverage["above"]) == pytest.approx(
+            1
+        )
 
     def test_hidden_units(self):
         """Pooled executions: a normal test whose error is too small by the root of 1 + (m - 1)
         share."""
         share, m = 0.37, 20
-        found = perfarray.false_alarm_rate(
+        rates = perfarray.false_alarm_rate(
             "compare",
             sizes={"execution": 20, "iteration": m},
             ignored="execution",
@@ -162,15 +166,17 @@ class TestKnown:
             rng=1,
             variances={"execution": share * 4e-4, "iteration": (1 - share) * 4e-4},
         )
-        assert near(found, 2 * scipy.stats.norm.sf(1.96 / np.sqrt(1 + (m - 1) * share)), slack=0.02)
-        assert found.attrs["levels"] == "iteration"
+        assert agrees(
+            rates, 2 * scipy.stats.norm.sf(1.96 / np.sqrt(1 + (m - 1) * share)), slack=0.02
+        )
+        assert rates.attrs["levels"] == "iteration"
 
     def test_power_is_that_of_the_t_test(self):
         """The noncentral t, for a change of 2 % at 6 units of 1.5 % a side; none in the other
         direction."""
         shift = 0.02 / (0.015 * np.sqrt(2 / 6))
         expected = scipy.stats.nct.sf(scipy.stats.t.ppf(0.975, 10), 10, shift)
-        found = perfarray.power(
+        power = perfarray.power(
             "compare",
             ratio=[0.98, 1.02],
             sizes={"execution": 6},
@@ -178,14 +184,14 @@ class TestKnown:
             n_experiments=count(4000),
             rng=1,
         )
-        assert near(found.isel(ratio=0), expected, slack=0.01)
-        assert near(found.isel(ratio=1), expected, slack=0.01)
-        assert found["opposite"].max() < 0.005
+        assert agrees(power.isel(ratio=0), expected, slack=0.01)
+        assert agrees(power.isel(ratio=1), expected, slack=0.01)
+        assert power["opposite"].max() < 0.005
 
     def test_dependence(self):
         """Neighbours that correlate at 0.6: 10 values know as little as some 3 (METHODS: 66 to 68 %
         coverage at any number)."""
-        found = perfarray.coverage(
+        coverage = perfarray.coverage(
             "mean_interval",
             sizes={"execution": 30},
             variances={"execution": 1e-4},
@@ -193,7 +199,7 @@ class TestKnown:
             n_experiments=count(4000),
             rng=1,
         )
-        assert 0.60 < found["estimate"] < 0.72
+        assert 0.60 < coverage["estimate"] < 0.72
 
     def test_unequal_sides(self):
         """Ten units of the noisier side, against three of a quiet one."""
@@ -202,23 +208,25 @@ class TestKnown:
             quiet = 1 + (baseline.isel(execution=slice(3)) - 1) / 20
             return times.perf.ratio_interval(quiet.assign_attrs(baseline.attrs))
 
-        found = perfarray.coverage(
+        coverage = perfarray.coverage(
             against_three_quiet_units,
             sizes={"execution": 10},
             variances={"execution": 4e-4},
             n_experiments=count(4000),
             rng=1,
         )
-        assert near(found, 0.95, slack=0.005)
+        assert agrees(coverage, 0.95, slack=0.005)
 
     def test_components(self):
         """Limits of components cover the variances that went in, along `level`."""
-        found = perfarray.coverage("variance_components", **NEST, n_experiments=count(2000), rng=1)
+        coverage = perfarray.coverage(
+            "variance_components", **NEST, n_experiments=count(2000), rng=1
+        )
         assert (
-            abs(found["estimate"] - 0.95)
-            < 4 * np.sqrt(0.95 * 0.05 / found.attrs["n_experiments"]) + 0.01
+            abs(coverage["estimate"] - 0.95)
+            < 4 * np.sqrt(0.95 * 0.05 / coverage.attrs["n_experiments"]) + 0.01
         ).all()
-        assert found["level"].values.tolist() == ["binary", "execution"]
+        assert coverage["level"].values.tolist() == ["binary", "execution"]
 
     def test_units_that_serve_a_suite(self):
         """Declared, the ratio of scores covers 95 %; not declared, about 56 % at a correlation of
@@ -229,14 +237,16 @@ class TestKnown:
             "dims": {"benchmark": 13},
             "shared": {"binary": 0.8},
         }
-        told = perfarray.coverage("score_ratio_interval", **nest, n_experiments=count(2000), rng=1)
+        coverage = perfarray.coverage(
+            "score_ratio_interval", **nest, n_experiments=count(2000), rng=1
+        )
         untold = perfarray.coverage(
             lambda times, baseline: times.perf.score_ratio_interval(baseline, shared=()),
             **nest,
             n_experiments=count(2000),
             rng=1,
         )
-        assert near(told, 0.95, slack=0.005)
+        assert agrees(coverage, 0.95, slack=0.005)
         assert untold["estimate"] < 0.6
 
 
@@ -247,34 +257,34 @@ class TestSameNumbers:
     def test_batches(self, method):
         """Any size of a batch, with a bootstrap too; with and without a bar."""
         options = NEST | {"n_experiments": 7, "rng": 7, "method": method, "n_resamples": 20}
-        whole = perfarray.coverage("ratio_interval", **options)
+        in_one_batch = perfarray.coverage("ratio_interval", **options)
         for batch in (1, 3):
             xr.testing.assert_identical(
-                whole, perfarray.coverage("ratio_interval", batch=batch, **options)
+                in_one_batch, perfarray.coverage("ratio_interval", batch=batch, **options)
             )
         barred = perfarray.coverage(
-            "ratio_interval", **options | {"rng": whole.attrs["rng_key"], "progress": True}
+            "ratio_interval", **options | {"rng": in_one_batch.attrs["rng_key"], "progress": True}
         )
-        xr.testing.assert_identical(whole, barred)
+        xr.testing.assert_identical(in_one_batch, barred)
 
     def test_memory_is_bounded(self, monkeypatch):
         """Experiments are given in as many calls as their values need."""
-        given = []
+        batch_sizes = []
 
         def spy(times):
-            given.append(times.sizes["experiment"])
+            batch_sizes.append(times.sizes["experiment"])
             return times.perf.mean_interval()
 
         monkeypatch.setattr(experiments, "MOST_VALUES", 40)
         perfarray.coverage(spy, sizes={"execution": 5}, variances={}, n_experiments=20, rng=1)
-        assert given == [8, 8, 4]
+        assert batch_sizes == [8, 8, 4]
 
     def test_the_first_are_those_of_fewer(self):
         """So that more experiments are added to those that were made."""
-        seen = []
+        batches = []
 
         def keep(times):
-            seen.append(times.copy())
+            batches.append(times.copy())
             return times.perf.mean_interval()
 
         for number in (5, 9):
@@ -285,8 +295,8 @@ class TestSameNumbers:
                 n_experiments=number,
                 rng=1,
             )
-        xr.testing.assert_identical(seen[0], seen[1].isel(experiment=slice(5)))
-        assert seen[0].isnull().any()
+        xr.testing.assert_identical(batches[0], batches[1].isel(experiment=slice(5)))
+        assert batches[0].isnull().any()
 
     def test_a_map_is_its_places(self):
         """A place keeps its numbers whatever others there are, by list or by DataArray; benchmarks
@@ -297,26 +307,26 @@ class TestSameNumbers:
             ),
             "execution": 1e-4,
         }
-        whole = perfarray.coverage(
+        grid = perfarray.coverage(
             "ratio_interval",
             sizes={"binary": [3, 6], "execution": 2},
             variances=variances,
             n_experiments=50,
             rng=1,
         )
-        assert dict(whole.sizes) == {"binary": 2, "benchmark": 2}
-        part = {
+        assert dict(grid.sizes) == {"binary": 2, "benchmark": 2}
+        components = {
             level: value.sel(benchmark=["b"]) if level == "binary" else value
             for level, value in variances.items()
         }
-        again = perfarray.coverage(
+        cell = perfarray.coverage(
             "ratio_interval",
             sizes={"binary": [6], "execution": 2},
-            variances=part,
+            variances=components,
             n_experiments=50,
             rng=1,
         )
-        xr.testing.assert_equal(again.squeeze(), whole.sel(binary=6, benchmark="b"))
+        xr.testing.assert_equal(cell.squeeze(), grid.sel(binary=6, benchmark="b"))
         variance = xr.DataArray([1e-4], {"level": ["execution"]}, "level")
         ragged = perfarray.coverage(
             "mean_interval",
@@ -337,7 +347,7 @@ class TestSameNumbers:
 
     def test_a_callable_of_one_experiment(self):
         """Takes batch=1, and what SciPy returns."""
-        single = perfarray.false_alarm_rate(
+        rate = perfarray.false_alarm_rate(
             lambda times, baseline: scipy.stats.ttest_ind(
                 times.values.ravel(), baseline.values.ravel()
             ),
@@ -347,7 +357,7 @@ class TestSameNumbers:
             n_experiments=40,
             rng=1,
         )
-        several = perfarray.false_alarm_rate(
+        rates = perfarray.false_alarm_rate(
             lambda times, baseline: {
                 "pvalue": scipy.stats.ttest_ind(times.values, baseline.values, axis=1).pvalue
             },
@@ -356,7 +366,7 @@ class TestSameNumbers:
             n_experiments=40,
             rng=1,
         )
-        assert single["estimate"] == several["estimate"]
+        assert rate["estimate"] == rates["estimate"]
 
 
 @pytest.mark.filterwarnings("ignore:.*have no answer:perfarray.PerfarrayWarning")
@@ -390,12 +400,12 @@ def test_an_unbounded_interval_covers_and_none_is_counted_apart():
     upper = np.array([np.inf, np.inf, np.inf, np.inf, np.nan, np.nan, 0.8, 1.5, 0.8])
     kind = np.array(["unbounded"] * 6 + ["bounded", "exclusive", "exclusive"], dtype=object)
 
-    def given(_times, _baseline):
+    def unbounded_interval(_times, _baseline):
         return {"lower": lower, "upper": upper, "kind": kind}
 
     nest = {"sizes": {"execution": 2}, "variances": {}, "n_experiments": 9}
     with pytest.warns(perfarray.PerfarrayWarning, match="have no answer"):
-        found = perfarray.coverage(given, ratio=1.0, **nest)
+        coverage = perfarray.coverage(unbounded_interval, ratio=1.0, **nest)
     expected = {
         "estimate": 5 / 7,
         "below": 1 / 7,
@@ -404,9 +414,9 @@ def test_an_unbounded_interval_covers_and_none_is_counted_apart():
         "unanswered": 2 / 9,
         "width": np.inf,
     }
-    assert {name: float(found[name]) for name in expected} == pytest.approx(expected)
+    assert {name: float(coverage[name]) for name in expected} == pytest.approx(expected)
     with pytest.warns(perfarray.PerfarrayWarning, match="count as seeing nothing"):
-        assert float(perfarray.false_alarm_rate(given, **nest)["estimate"]) == 1 / 9
+        assert float(perfarray.false_alarm_rate(unbounded_interval, **nest)["estimate"]) == 1 / 9
 
 
 @pytest.mark.parametrize(
@@ -478,12 +488,12 @@ def test_an_unbounded_interval_covers_and_none_is_counted_apart():
     ],
 )
 def test_bad_input(change, message):
-    method, given = (
+    method, options = (
         change.get("method", "ratio_interval"),
         {name: value for name, value in change.items() if name != "method"},
     )
     with pytest.raises(ValueError, match=message):
-        perfarray.coverage(method, **{"n_experiments": 4, **NEST, **given})
+        perfarray.coverage(method, **{"n_experiments": 4, **NEST, **options})
 
 
 @pytest.mark.parametrize(
@@ -513,32 +523,32 @@ def test_pairs_have_something_in_common():
         "variances": {"session": 4e-4, "iteration": 1e-6},
         "rng": 1,
     }
-    given = []
+    correlations = []
 
     def method(times, baseline):
-        given.append((times.mean("iteration") / baseline.mean("iteration")).std().item())
+        correlations.append((times.mean("iteration") / baseline.mean("iteration")).std().item())
         return {"lower": times.mean(), "upper": times.mean()}
 
     for correlation in (0.0, 1.0):
         perfarray.coverage(
             method, pairs={"session": correlation}, ratio=1.0, n_experiments=2, batch=1, **nest
         )
-    assert max(given[2:]) < 0.002 < 0.01 < min(given[:2])
+    assert max(correlations[2:]) < 0.002 < 0.01 < min(correlations[:2])
     ask = {"ratio": 1.0, "n_experiments": count(2000), "pairs": {"session": 0.8}}
-    apart, together = (
+    independent, together = (
         perfarray.coverage("ratio_interval", **nest, **ask, **how)
         for how in ({}, {"paired": "session"})
     )
-    assert apart["estimate"] > 0.98
+    assert independent["estimate"] > 0.98
     assert 0.93 < together["estimate"] < 0.97
-    assert together["width"] / apart["width"] == pytest.approx(
+    assert together["width"] / independent["width"] == pytest.approx(
         np.sqrt(0.2), rel=0.2
     )  # and a larger t, of fewer degrees of freedom
-    same = [
+    estimates = [
         perfarray.coverage("ratio_interval", **nest, n_experiments=9, **how)["width"].item()
         for how in ({}, {"pairs": {}})
     ]
-    assert same[0] == same[1]
+    assert estimates[0] == estimates[1]
 
 
 def test_pairs_that_cannot_be():

@@ -15,11 +15,11 @@ def test_true_components(distribution):
     times = perfarray.simulate(
         sizes=sizes, variances=truth, mean=100.0, distribution=distribution, rng=1
     )
-    found = times.perf.variance_components()
+    components = times.perf.variance_components()
     limit = 0.6 if distribution == "lognormal" else 0.25
     for level, value in truth.items():
-        assert abs(float(found["variance"].sel(level=level)) / value - 1) < limit
-    assert abs(float(found["mean"]) - 100) < 5 * float(found["standard_error"])
+        assert abs(float(components["variance"].sel(level=level)) / value - 1) < limit
+    assert abs(float(components["mean"]) - 100) < 5 * float(components["standard_error"])
 
 
 def test_same_seed_same_numbers():
@@ -36,11 +36,11 @@ def test_ragged_sizes():
     times = perfarray.simulate(
         sizes={"execution": 200, "iteration": (2, 6)}, variances={"iteration": 1.0}, rng=2
     )
-    counted = times["time"].notnull().sum("iteration")
-    assert set(counted.values.tolist()) == {2, 3, 4, 5, 6}
-    found = times.perf.counts()
-    assert found["minimum"].sel(level="iteration") == 2
-    assert found["maximum"].sel(level="iteration") == 6
+    n_iterations = times["time"].notnull().sum("iteration")
+    assert set(n_iterations.values.tolist()) == {2, 3, 4, 5, 6}
+    counts = times.perf.counts()
+    assert counts["minimum"].sel(level="iteration") == 2
+    assert counts["maximum"].sel(level="iteration") == 6
 
 
 def test_shared_units_correlate_across_benchmarks():

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
-def drawn(benchmarks=40, executions=10, iterations=20, **options):
+def simulated(benchmarks=40, executions=10, iterations=20, **options):
     """Return timings of which 37 % of the variance lies between executions."""
     return perfarray.simulate(
         sizes={"execution": executions, "iteration": iterations},
@@ -40,20 +40,20 @@ def splits_of(n, number):
 
 @pytest.mark.parametrize("n", [2, 3, 4, 7, 8])
 def test_few_splits_are_enumerated_each_once(n):
-    found = splits_of(n, 10_000)
+    splits = splits_of(n, 10_000)
     expected = {
-        frozenset({frozenset(one), frozenset(range(n)) - set(one)})
-        for one in combinations(range(n), n // 2)
+        frozenset({frozenset(half), frozenset(range(n)) - set(half)})
+        for half in combinations(range(n), n // 2)
     }
-    assert set(found) == expected
-    assert len(found) == len(expected) == number_of_splits(n)
+    assert set(splits) == expected
+    assert len(splits) == len(expected) == number_of_splits(n)
 
 
 @pytest.mark.parametrize("n", [8, 9, 20])
 def test_many_splits_are_drawn_distinct_and_of_all_units(n):
-    found = set(splits_of(n, 30))
-    assert len(found) == 30
-    assert all(frozenset().union(*both) == set(range(n)) for both in found)
+    splits = set(splits_of(n, 30))
+    assert len(splits) == 30
+    assert all(frozenset().union(*halves) == set(range(n)) for halves in splits)
 
 
 def test_rules_of_other_tools_are_scipys():
@@ -68,34 +68,34 @@ def test_rules_of_other_tools_are_scipys():
         scipy.stats.sem(side, axis=1) * scipy.stats.t.ppf(0.9995, side.shape[1] - 1)
         for side in (x, y)
     )
-    seen, known = errors_apart(gaps, y, 0.999)
-    np.testing.assert_array_equal(seen, np.abs(x.mean(axis=1) - y.mean(axis=1)) > reach)
-    assert known.all()
+    errors, is_defined = errors_apart(gaps, y, 0.999)
+    np.testing.assert_array_equal(errors, np.abs(x.mean(axis=1) - y.mean(axis=1)) > reach)
+    assert is_defined.all()
 
 
 def test_pooling_raises_false_alarms():
     """Halves of 5 x 20: the pooled t errs as a normal test would whose error is too small by the
     root of 1 + 19 x 0.37; ours as asked."""
-    found = drawn(benchmarks=count(200)).perf.calibrate(n_splits=40, rng=1)
-    rate, error = (found[name].to_series() for name in ("false_alarm_rate", "error"))
+    calibration = simulated(benchmarks=count(200)).perf.calibrate(n_splits=40, rng=1)
+    rate, error = (calibration[name].to_series() for name in ("false_alarm_rate", "error"))
     assert abs(rate["perfarray"] - 0.05) < 4 * error["perfarray"]
     expected = 2 * scipy.stats.norm.sf(1.96 / np.sqrt(1 + 19 * 0.37))
     assert abs(rate["pooled_t"] - expected) < 4 * error["pooled_t"] + 0.02
     assert rate["pooled_mannwhitney"] > 0.35
     assert rate["means_5_percent"] == 0
-    assert (found["n_splits"] == 40).all()
+    assert (calibration["n_splits"] == 40).all()
 
 
 def test_what_could_have_been_seen():
     """The smallest change is that of a comparison with as many units again; the noise floor is near
     1.96 standard errors of it."""
-    times = drawn(executions=30)
-    found = times.perf.calibrate(rules="perfarray", rng=1)
+    times = simulated(executions=30)
+    verdicts = times.perf.calibrate(rules="perfarray", rng=1)
     np.testing.assert_allclose(
-        found["smallest_change"], perfarray.compare(times, times)["smallest_change"]
+        verdicts["smallest_change"], perfarray.compare(times, times)["smallest_change"]
     )
     error = np.sqrt(2 * times.mean("iteration").var("execution", ddof=1) / 30)
-    assert abs(float((found["noise_floor"] / error).mean()) - 1.96) < 0.1
+    assert abs(float((verdicts["noise_floor"] / error).mean()) - 1.96) < 0.1
 
 
 def test_the_shipped_pair():
@@ -105,12 +105,12 @@ def test_the_shipped_pair():
     rate = times.perf.calibrate(rng=1, n_splits=50)["false_alarm_rate"].to_series()
     assert rate["perfarray"] < 0.06
     assert rate["pooled_t"] > 0.12
-    with pytest.warns(perfarray.PerfarrayWarning) as told:
+    with pytest.warns(perfarray.PerfarrayWarning) as caught:
         between = times.rename(version="session").perf.calibrate()
     assert (between["n_splits"] == 1).all()
     assert between["unanswered"].sel(rule="perfarray") == 1
     assert between["false_alarm_rate"].sel(rule="pooled_t") > 0.5
-    assert {"calibration", "halves", "few_units"} <= {note.code for note in told[0].message.notes}
+    assert {"calibration", "halves", "few_units"} <= {note.code for note in caught[0].message.notes}
 
 
 class TestSameNumbers:
@@ -119,40 +119,40 @@ class TestSameNumbers:
     def test_other_cells_and_blocks(self, monkeypatch):
         """Selected, transposed, in single precision, lazy, and in small blocks; rules that draw
         too."""
-        times = drawn(benchmarks=3, executions=6, iterations=3)
+        times = simulated(benchmarks=3, executions=6, iterations=3)
         options = {
             "rules": ("perfarray", "pooled_t", "randomization_test"),
             "n_splits": 3,
             "rng": 1,
         }
-        whole = times.perf.calibrate(**options)
-        one = (
+        calibration = times.perf.calibrate(**options)
+        one_benchmark = (
             times.isel(benchmark=[2])
             .transpose("iteration", "benchmark", "execution")
             .perf.calibrate(**options)
         )
         for name in ("cell_rate", "noise_floor", "n_splits"):
-            xr.testing.assert_allclose(one[name], whole[name].isel(benchmark=[2]))
+            xr.testing.assert_allclose(one_benchmark[name], calibration[name].isel(benchmark=[2]))
         monkeypatch.setattr(splits, "MOST_VALUES", 80)
-        xr.testing.assert_allclose(times.perf.calibrate(**options), whole)
+        xr.testing.assert_allclose(times.perf.calibrate(**options), calibration)
         xr.testing.assert_allclose(
-            times.astype(np.float32).perf.calibrate(**options), whole, rtol=1e-4
+            times.astype(np.float32).perf.calibrate(**options), calibration, rtol=1e-4
         )
         pytest.importorskip("dask")
-        xr.testing.assert_allclose(times.chunk(benchmark=1).perf.calibrate(**options), whole)
+        xr.testing.assert_allclose(times.chunk(benchmark=1).perf.calibrate(**options), calibration)
 
     def test_gaps(self):
         """A unit that was not measured is none; one in which some values were not is one."""
-        times = drawn(benchmarks=2, executions=6, iterations=3)
+        times = simulated(benchmarks=2, executions=6, iterations=3)
         padded = times.pad(execution=(1, 2)).where(
             lambda array: array["execution"] != 3, drop=False
         )
         padded[0, 2, 1] = np.nan
-        found = padded.pad(iteration=(0, 4)).perf.calibrate(rng=1)
-        xr.testing.assert_allclose(found, padded.perf.calibrate(rng=1))
-        assert (found["n"] == 5).all()
-        assert (found["n_splits"] == number_of_splits(5)).all()
-        assert found["cell_rate"].notnull().all()
+        calibration = padded.pad(iteration=(0, 4)).perf.calibrate(rng=1)
+        xr.testing.assert_allclose(calibration, padded.perf.calibrate(rng=1))
+        assert (calibration["n"] == 5).all()
+        assert (calibration["n_splits"] == number_of_splits(5)).all()
+        assert calibration["cell_rate"].notnull().all()
 
 
 class TestFewUnits:
@@ -163,51 +163,53 @@ class TestFewUnits:
         [(3, 3, {"few_units"}), (2, 1, {"few_units"}), (1, 0, {"few_units"})],
     )
     def test_notes(self, units, splits, codes):
-        with pytest.warns(perfarray.PerfarrayWarning) as told:
-            found = drawn(executions=units, benchmarks=3).perf.calibrate(rng=1)
-        assert (found["n_splits"] == splits).all()
-        assert codes <= {note.code for note in told[0].message.notes}
-        assert bool(found["false_alarm_rate"].isnull().all()) == (units == 1)
+        with pytest.warns(perfarray.PerfarrayWarning) as caught:
+            calibration = simulated(executions=units, benchmarks=3).perf.calibrate(rng=1)
+        assert (calibration["n_splits"] == splits).all()
+        assert codes <= {note.code for note in caught[0].message.notes}
+        assert bool(calibration["false_alarm_rate"].isnull().all()) == (units == 1)
         if units > 1:
-            assert found["unanswered"].sel(rule="perfarray") == 1
+            assert calibration["unanswered"].sel(rule="perfarray") == 1
 
     def test_one_benchmark(self):
         with pytest.warns(perfarray.PerfarrayWarning, match="one cell, 20 of 126 distinct splits"):
-            found = drawn(executions=9).isel(benchmark=0).perf.calibrate(n_splits=20, rng=1)
-        assert found["error"].isnull().all()
+            calibration = (
+                simulated(executions=9).isel(benchmark=0).perf.calibrate(n_splits=20, rng=1)
+            )
+        assert calibration["error"].isnull().all()
 
     def test_shared_units(self):
         """Cells whose units are the same are no independent evidence."""
         with pytest.warns(perfarray.PerfarrayWarning, match="The cells share their executions"):
-            drawn(benchmarks=3, executions=6, shared={"execution": 0.5}).perf.calibrate(rng=1)
+            simulated(benchmarks=3, executions=6, shared={"execution": 0.5}).perf.calibrate(rng=1)
 
     def test_constant(self):
         """No alarm; of a test, which gives no answer, no rate either, and the sentence and the
         table say so."""
-        times = xr.full_like(drawn(benchmarks=2, executions=8), 2.0)
-        found = times.perf.calibrate(rng=1)
-        silent = found["unanswered"] == 1
-        assert (found["false_alarm_rate"].where(~silent, 0.0) == 0).all()
+        times = xr.full_like(simulated(benchmarks=2, executions=8), 2.0)
+        calibration = times.perf.calibrate(rng=1)
+        silent = calibration["unanswered"] == 1
+        assert (calibration["false_alarm_rate"].where(~silent, 0.0) == 0).all()
         assert (
-            found["false_alarm_rate"]
+            calibration["false_alarm_rate"]
             .isnull()
             .equals(silent.drop_attrs().rename("false_alarm_rate"))
         )
         assert silent.sel(rule="pooled_t")
-        assert found.perf.table().loc["pooled_t", "false alarms"] == "-"
-        assert (found["noise_floor"] == 0).all()
+        assert calibration.perf.table().loc["pooled_t", "false alarms"] == "-"
+        assert (calibration["noise_floor"] == 0).all()
 
 
 def test_rates_and_stopped_runs():
     """Throughput is compared as well; a run that was stopped is left out, and counted."""
-    times = drawn(benchmarks=3, executions=8).assign_attrs(units="ops/s", better="higher")
-    stopped = times.assign_coords(
+    times = simulated(benchmarks=3, executions=8).assign_attrs(units="ops/s", better="higher")
+    with_stopped_runs = times.assign_coords(
         censored=xr.zeros_like(times, dtype=bool).where(times["execution"] != 7, True)
     )
     with pytest.warns(perfarray.PerfarrayWarning, match="60 runs that were stopped at a limit"):
-        found = stopped.perf.calibrate(rng=1, rules=("perfarray", "pooled_t"))
-    assert (found["n"] == 7).all()
-    assert found.attrs["n_censored"] == 60
+        calibration = with_stopped_runs.perf.calibrate(rng=1, rules=("perfarray", "pooled_t"))
+    assert (calibration["n"] == 7).all()
+    assert calibration.attrs["n_censored"] == 60
 
 
 def test_a_rule_of_the_caller():
@@ -221,12 +223,12 @@ def test_a_rule_of_the_caller():
             > 0
         }
 
-    found = drawn(benchmarks=2).perf.calibrate(
+    calibration = simulated(benchmarks=2).perf.calibrate(
         rules=[widest, "hierarchical_performance_test"], n_splits=5, rng=1
     )
-    assert found["rule"].values.tolist() == ["widest", "hierarchical_performance_test"]
-    assert found["false_alarm_rate"].sel(rule="widest") == 1
-    assert found["used_by"].values.tolist() == [
+    assert calibration["rule"].values.tolist() == ["widest", "hierarchical_performance_test"]
+    assert calibration["false_alarm_rate"].sel(rule="widest") == 1
+    assert calibration["used_by"].values.tolist() == [
         "the caller",
         "perfarray.hierarchical_performance_test",
     ]
@@ -234,7 +236,7 @@ def test_a_rule_of_the_caller():
 
 def test_a_threshold_is_for_every_rule():
     """With 1 %, few differences of pooled means are alarms; a limit of 2 % stays what it is."""
-    times = drawn(benchmarks=10)
+    times = simulated(benchmarks=10)
     plain, tolerant = (
         times.perf.calibrate(threshold=tau, rng=1)["false_alarm_rate"] for tau in (0.0, 0.01)
     )
@@ -257,13 +259,13 @@ def test_a_threshold_is_for_every_rule():
 )
 def test_bad_input(change, message):
     with pytest.raises(ValueError, match=message):
-        drawn(benchmarks=2).perf.calibrate(**change)
+        simulated(benchmarks=2).perf.calibrate(**change)
 
 
 def test_the_table_shows_rules():
     """A row a rule, with its error; the sentence for a report comes first among the notes."""
     table = (
-        drawn(benchmarks=5)
+        simulated(benchmarks=5)
         .perf.calibrate(rules=("perfarray", "means_5_percent"), rng=1)
         .perf.table()
     )

@@ -38,13 +38,13 @@ def test_cells_hold(trust, name, number, tmp_path, monkeypatch):
     printed = pd.read_csv(SCRIPTS / "trust" / f"{name}.csv")
     monkeypatch.setattr(trust, "FOLDER", tmp_path)
     trust.write(getattr(trust, name), count(number), 20)
-    again = pd.read_csv(tmp_path / f"{name}.csv")
-    labels = [column for column in again.columns if not column.replace(".", "").isdigit()]
-    both = again.merge(printed, on=labels, suffixes=("", " printed"))
-    assert len(both) == len(again) > 0
-    for column in set(again.columns) - set(labels):
-        share, found = both[f"{column} printed"] / 100, both[column] / 100
+    recomputed = pd.read_csv(tmp_path / f"{name}.csv")
+    labels = [column for column in recomputed.columns if not column.replace(".", "").isdigit()]
+    merged = recomputed.merge(printed, on=labels, suffixes=("", " printed"))
+    assert len(merged) == len(recomputed) > 0
+    for column in set(recomputed.columns) - set(labels):
+        share, rate = merged[f"{column} printed"] / 100, merged[column] / 100
         error = np.sqrt(
             np.maximum(share * (1 - share), 0.01) * (1 / MADE[name] + 1 / count(number))
         )
-        assert (abs(found - share) < 4 * error).all(), column
+        assert (abs(rate - share) < 4 * error).all(), column

@@ -18,9 +18,9 @@ THREADS = (100, 200, 300)
 def rows_of(benchmarks, **columns):
     """Return CSV lines of runs: benchmark to times, with the values of further columns in front of
     the run."""
-    further = list(columns.values())
+    labels = list(columns.values())
     return [
-        ",".join(map(str, (name, *further, run, time)))
+        ",".join(map(str, (name, *labels, run, time)))
         for name, runs in benchmarks.items()
         for run, time in enumerate(runs)
     ]

@@ -119,12 +119,12 @@ class TestFailedRuns:
         result = run("compare", "runs.json", code=2)
         assert "'rg: 10 of 10 runs failed, exit codes 1, 2'" in result.stderr
         assert "--keep-failed keeps the times" in result.stderr
-        kept = run("compare", "runs.json", "--keep-failed", code=0)
-        assert "faster" in kept.stdout
+        failed_runs_kept = run("compare", "runs.json", "--keep-failed", code=0)
+        assert "faster" in failed_runs_kept.stdout
         assert (
             "'rg: 10 of 10 runs failed, exit codes 1, 2'. Their times are kept, as "
             "--keep-failed says"
-        ) in kept.stderr
+        ) in failed_runs_kept.stderr
 
 
 def test_a_baseline_is_the_beginning_of_a_label_or_a_git_ref():

@@ -156,9 +156,9 @@ class TestAnswers:
     def test_assurance(self, subset):
         """More repetitions reach the half-width nine times out of ten."""
         command = ("plan", subset, *PRICES, "--half-width", "1%")
-        plain, sure = as_json(*command), as_json(*command, "--assurance", "90%")
-        assert sure["attrs"]["assurance"] == 0.9
-        assert sure["plans"][0]["cost"] > plain["plans"][0]["cost"]
+        plain, assured = as_json(*command), as_json(*command, "--assurance", "90%")
+        assert assured["attrs"]["assurance"] == 0.9
+        assert assured["plans"][0]["cost"] > plain["plans"][0]["cost"]
 
     def test_iterations(self, subset):
         """Prices and budget may be counts of iterations."""

@@ -14,8 +14,8 @@ def _configuration():
         "old": "1.0 1.1 1.05 1.02",
         "new": "0.9 0.8 0.85 0.95",
     }.items():
-        first, *others = values.split()
-        write_rows(name, first, others)
+        first, *names = values.split()
+        write_rows(name, first, names)
     write_rows(
         "bench.csv",
         "Name,Sample1,Sample2,ConfLevel,Coef",

@@ -20,16 +20,16 @@ def test_what_is_still_to_be_run():
     assert printed_text[0].endswith("still to run")
     with pytest.warns(perfarray.PerfarrayWarning, match="not within"):
         answer = perfarray.stopping(perfarray.read(PYPERF), half_width=0.01).squeeze()
-    more = {
+    printed = {
         row["benchmark"]: row["more"]
         for row in as_json("stop", PYPERF, "--half-width", "1%", code=1)["rows"]
     }
-    wanted = (
+    missing_runs = (
         (answer["extrapolated"] - answer["n"]).where(answer["required"].isnull(), 0).to_series()
     )
-    assert more == wanted.astype(int).to_dict()
+    assert printed == missing_runs.astype(int).to_dict()
     rows = [line.split() for line in printed_text[2:8]]
-    assert {row[0]: int(row[-1].replace(",", "")) for row in rows} == more
+    assert {row[0]: int(row[-1].replace(",", "")) for row in rows} == printed
 
 
 def test_enough():
@@ -51,10 +51,10 @@ def test_two_inputs_and_options():
     assert printed_text.splitlines()[1].endswith(",6.0,1")
     (row,) = as_json(*command, "0.1%", "--start", "6")["rows"]
     assert row["more"] == row["extrapolated"] - 6 > 0
-    enough = run(*command, "5%", "--start", "3", "--rule", "t", code=0)
-    assert "then: candidate / baseline, with its interval, where the rule stops" in enough.stdout
-    assert enough.stdout.splitlines()[-1] == "Stop: the one cell is within ±5 %"
-    assert "looked at after every unit, from --start 3 on" in in_line(enough.stderr)
+    result = run(*command, "5%", "--start", "3", "--rule", "t", code=0)
+    assert "then: candidate / baseline, with its interval, where the rule stops" in result.stdout
+    assert result.stdout.splitlines()[-1] == "Stop: the one cell is within ±5 %"
+    assert "looked at after every unit, from --start 3 on" in in_line(result.stderr)
 
 
 @pytest.mark.parametrize(

@@ -98,9 +98,9 @@ def test_a_history_without_repetitions(sides, history):
         .rename(session="commit")
         .assign_coords(commit=[f"c{i}" for i in range(9)])
     )
-    single = sides.isel(execution=[0])
+    single_runs = sides.isel(execution=[0])
     with warnings.catch_warnings(action="error"):
-        result = single.perf.compare("old", between=commits)
+        result = single_runs.perf.compare("old", between=commits)
     assert (result["n"] == 1).all()
     assert result["lower"].notnull().all()
     assert result["within_lower"].isnull().all()
@@ -109,11 +109,11 @@ def test_a_history_without_repetitions(sides, history):
 def test_stated_noise(sides):
     result = sides.perf.compare("old", between=(0.03, 8))
     np.testing.assert_allclose(result["session_standard_deviation"], 0.03)
-    more = sides.perf.compare("old", between=(0.03, 1e12))
-    assert (more["upper"] - more["lower"] < result["upper"] - result["lower"]).all()
+    noisier = sides.perf.compare("old", between=(0.03, 1e12))
+    assert (noisier["upper"] - noisier["lower"] < result["upper"] - result["lower"]).all()
     components = perfarray.from_components({"session": 0.03**2, "execution": 0.005**2})
     np.testing.assert_allclose(
-        sides.perf.compare("old", between=components)["lower"], more["lower"], rtol=1e-5
+        sides.perf.compare("old", between=components)["lower"], noisier["lower"], rtol=1e-5
     )
 
 
@@ -161,13 +161,13 @@ def test_prior_thresholds_pairs_and_lazy(sides, history):
 def test_what_sessions_vary_by_is_moderated_but_for_what_moves_all(common):
     """Of independent benchmarks, three sessions are worth far more than two degrees of freedom; of
     ones that move together, hardly more."""
-    few = draw(
+    few_sessions = draw(
         np.random.default_rng(4), sessions=3, common=0.0 if common == 0 else 1.0, within=1e-6
     )
     sides = draw(np.random.default_rng(5), sessions=1).isel(session=0, drop=True)
     old = draw(np.random.default_rng(6), sessions=1).isel(session=0, drop=True)
     plain, learned = (
-        sides.perf.compare(old, between=few, prior=prior) for prior in (None, "suite")
+        sides.perf.compare(old, between=few_sessions, prior=prior) for prior in (None, "suite")
     )
     assert (plain["session_df"] == 2).all()
     assert (learned["session_df"] > 3).all() if common == 0 else (learned["session_df"] < 2.5).all()
@@ -176,8 +176,8 @@ def test_what_sessions_vary_by_is_moderated_but_for_what_moves_all(common):
 
 def test_one_benchmark_takes_its_own_sessions(sides, history):
     alone = sides.sel(benchmark="b3").perf.compare("old", between=history)
-    every = sides.perf.compare("old", between=history).sel(benchmark="b3")
-    np.testing.assert_allclose(alone["lower"], every["lower"])
+    suite_verdicts = sides.perf.compare("old", between=history).sel(benchmark="b3")
+    np.testing.assert_allclose(alone["lower"], suite_verdicts["lower"])
     assert alone["suite_lower"].item() == pytest.approx(alone["lower"].item())
 
 
@@ -249,7 +249,9 @@ def test_programs_compared_with_themselves():
     experiments = [
         [draw(rng, sessions=k).drop_vars("benchmark") for k in (1, 1, 5)] for _ in range(300)
     ]
-    new, old, earlier = (xr.concat(part, "experiment") for part in zip(*experiments, strict=True))
+    new, old, earlier = (
+        xr.concat(systems, "experiment") for systems in zip(*experiments, strict=True)
+    )
     for honest in false:
         options = {"between": earlier} if honest else {}
         result = new.isel(session=0, drop=True).perf.compare(
@@ -284,36 +286,36 @@ def two_machines(timings, factor):
 
 
 def test_noise_of_each_machine_by_its_label(sides, history):
-    both, noisy = two_machines(sides, 1), two_machines(history, 2)
-    result = both.perf.compare("old", between=noisy)
+    machines, noisy = two_machines(sides, 1), two_machines(history, 2)
+    result = machines.perf.compare("old", between=noisy)
     swapped = noisy.isel(machine=[1, 0])
-    xr.testing.assert_identical(both.perf.compare("old", between=swapped), result)
+    xr.testing.assert_identical(machines.perf.compare("old", between=swapped), result)
     xr.testing.assert_allclose(
-        both.isel(machine=[1]).perf.compare("old", between=swapped), result.isel(machine=[1])
+        machines.isel(machine=[1]).perf.compare("old", between=swapped), result.isel(machine=[1])
     )
     np.testing.assert_allclose(
-        both.isel(machine=1).perf.compare("old", between=swapped)["lower"],
+        machines.isel(machine=1).perf.compare("old", between=swapped)["lower"],
         result["lower"].isel(machine=1),
     )
     components = noisy.perf.variance_components()
-    stated, permuted = (
-        both.perf.compare("old", between=given)
-        for given in (components, components.isel(machine=[1, 0]))
+    verdicts, permuted = (
+        machines.perf.compare("old", between=noise)
+        for noise in (components, components.isel(machine=[1, 0]))
     )
-    xr.testing.assert_identical(stated, permuted)
-    ratios = stated["session_standard_deviation"].sel(machine="m1") / stated[
+    xr.testing.assert_identical(verdicts, permuted)
+    ratios = verdicts["session_standard_deviation"].sel(machine="m1") / verdicts[
         "session_standard_deviation"
     ].sel(machine="m0")
     np.testing.assert_allclose(ratios, 2, rtol=0.05)
-    assert (stated["suite_upper"] - stated["suite_lower"]).diff("machine").item() > 0
+    assert (verdicts["suite_upper"] - verdicts["suite_lower"]).diff("machine").item() > 0
 
 
 def test_a_machine_without_sessions_takes_the_mean_of_the_others(sides, history):
-    both = two_machines(sides, 1).assign_coords(machine=["m0", "elsewhere"])
+    machines = two_machines(sides, 1).assign_coords(machine=["m0", "elsewhere"])
     with pytest.warns(
         perfarray.PerfarrayWarning, match=r"no sessions of 1 machine \('elsewhere'\)"
     ):
-        result = both.perf.compare("old", between=two_machines(history, 1))
+        result = machines.perf.compare("old", between=two_machines(history, 1))
     expected = sides.perf.compare("old", between=history)
     np.testing.assert_allclose(
         result["session_standard_deviation"].isel(machine=1), expected["session_standard_deviation"]
@@ -363,13 +365,13 @@ def test_designs_of_one_session_a_side(script, form, sides, sessions, executions
 def test_one_execution_of_which_nothing_is_known_has_no_limits(sides, history):
     """A stated noise of sessions does not hold what executions vary by: no limits, of rows and of
     the suite, and a note that says why."""
-    single = sides.isel(execution=[0])
+    single_run = sides.isel(execution=[0])
     components = history.perf.variance_components()
     for between in ((0.01, 8), perfarray.from_components({"session": 1e-4})):
         with pytest.warns(
             perfarray.PerfarrayWarning, match="does not say how the executions of one session vary"
         ):
-            result = single.perf.compare("old", between=between)
+            result = single_run.perf.compare("old", between=between)
         assert result["lower"].isnull().all()
         assert result["suite_lower"].isnull().all()
         assert (result["verdict"] == "inconclusive").all()
@@ -379,7 +381,7 @@ def test_one_execution_of_which_nothing_is_known_has_no_limits(sides, history):
         perfarray.from_components({"session": 1e-4, "execution": 1e-4}),
     ):
         with warnings.catch_warnings(action="error"):
-            result = single.perf.compare("old", between=between)
+            result = single_run.perf.compare("old", between=between)
         assert result["lower"].notnull().all()
         assert result["suite_lower"].notnull().all()
     one_side = sides.sel(version="new").isel(execution=[0])
@@ -405,9 +407,9 @@ def test_pooled_components_are_those_of_their_pilots(sides, history):
     means and runs."""
     pilots = [half.perf.variance_components() for half in (history, history)]
     pooled = sides.perf.compare("old", between=perfarray.from_components(pilots))
-    whole = sides.perf.compare("old", between=pilots[0])
+    one_pilot = sides.perf.compare("old", between=pilots[0])
     np.testing.assert_allclose(
-        pooled["session_standard_deviation"], whole["session_standard_deviation"], rtol=1e-9
+        pooled["session_standard_deviation"], one_pilot["session_standard_deviation"], rtol=1e-9
     )
     np.testing.assert_allclose(pooled["session_df"], 16)
 
@@ -476,8 +478,8 @@ class TestBothKinds:
         a pair of both is between these."""
         plain, added = (archive.perf.compare("old", between=between) for between in (None, history))
         for name in ("lower", "upper", "verdict", "suite_lower", "suite_upper", "df"):
-            several, alone = added[name].sel(machine="several"), plain[name].sel(machine="several")
-            assert several.equals(alone) or np.allclose(several, alone, rtol=1e-12)
+            values, alone = added[name].sel(machine="several"), plain[name].sel(machine="several")
+            assert values.equals(alone) or np.allclose(values, alone, rtol=1e-12)
             for machine in ("one", "single"):
                 row = (
                     archive.sel(machine=[machine])
@@ -561,8 +563,8 @@ def test_archives_of_both_kinds_have_the_level():
     )
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    rng, seen = np.random.default_rng(4), (script.SEVERAL, *script.SINGLE)
-    pairs = [(kind, other) for kind in seen for other in seen] + [
+    rng, kinds = np.random.default_rng(4), (script.SEVERAL, *script.SINGLE)
+    pairs = [(kind, second) for kind in kinds for second in kinds] + [
         (script.SEVERAL, kind) for kind in script.UNSEEN
     ]
     times = script.archive(rng, 800, pairs)
@@ -574,8 +576,8 @@ def test_archives_of_both_kinds_have_the_level():
         attrs=times.attrs,
     )
     plain, added = (
-        script.false_verdicts(perfarray.compare(times, "old", shared=(), **more))
-        for more in ({}, {"between": earlier})
+        script.false_verdicts(perfarray.compare(times, "old", shared=(), **options))
+        for options in ({}, {"between": earlier})
     )
     for rows, suites in ((plain[0][:9], plain[1][:9]), added):
         assert rows.max() < 7

@@ -24,7 +24,7 @@ WIDTH_ERROR = np.sqrt(2 * 0.025 * 0.975 / DRAWN) / stats.norm.pdf(1.96) / (2 * 1
 law = settings(
     max_examples=30 if MANY else 3, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
-few = pytest.mark.filterwarnings("ignore:.*(cells|shared units):UserWarning")
+few_units_ignored = pytest.mark.filterwarnings("ignore:.*(cells|shared units):UserWarning")
 
 
 def narrower(method, n, df):
@@ -80,7 +80,7 @@ FUNCTIONS = (
 )
 
 
-@few
+@few_units_ignored
 @pytest.mark.parametrize("name", FUNCTIONS)
 @given(
     times=timings(),
@@ -91,12 +91,12 @@ FUNCTIONS = (
 def test_times_thousand(name, times, method, resample):
     """Another unit scales what has a unit and leaves ratios alone, with the same draws."""
     expected = ask(times, name, method, resample)
-    found = ask((times * 1000).assign_attrs(times.attrs), name, method, resample)
+    result = ask((times * 1000).assign_attrs(times.attrs), name, method, resample)
     for variable in expected.data_vars:
         if expected[variable].dtype != object and not variable.startswith("pvalue"):
             scale = 1000 if expected[variable].attrs.get("units") == "s" else 1
             np.testing.assert_allclose(
-                found[variable], expected[variable] * scale, rtol=1e-6, err_msg=str(variable)
+                result[variable], expected[variable] * scale, rtol=1e-6, err_msg=str(variable)
             )
 
 
@@ -109,11 +109,11 @@ def test_order_of_units_does_not_change_the_law(seed):
         sizes={"execution": 30}, variances={"execution": 1.0}, mean=10.0, rng=1
     )
     shuffled = times.isel(execution=np.random.default_rng(seed).permutation(30))
-    found, expected = (
+    replicates, expected = (
         data.perf.bootstrap_distribution(n_resamples=2000, rng=2) for data in (shuffled, times)
     )
-    np.testing.assert_allclose(found["observed"], expected["observed"])
-    assert found.std().item() == pytest.approx(
+    np.testing.assert_allclose(replicates["observed"], expected["observed"])
+    assert replicates.std().item() == pytest.approx(
         expected.std().item(), rel=4 * np.sqrt(2 / (2 * 2000))
     )
 
@@ -127,31 +127,31 @@ def test_table_vi_of_the_paper():
     table_v = perfarray.from_samples(
         {"old": OLD, "new": NEW}, level=("binary", "execution", "iteration")
     )
-    drawn = table_v.perf.bootstrap_distribution(resample="all", n_resamples=20_000, rng=1).sel(
+    replicates = table_v.perf.bootstrap_distribution(resample="all", n_resamples=20_000, rng=1).sel(
         version="old"
     )
-    assert drawn["observed"] == 10.5
-    np.testing.assert_allclose((drawn.values * 12) % 1, 0, atol=1e-9)
-    assert 5 <= drawn.min() <= drawn.max() <= 16
-    assert drawn.var().item() == pytest.approx(2.25, rel=4 * np.sqrt(2 / 20_000))
-    assert drawn.attrs["resample"] == "binary execution iteration"
-    assert drawn.dims == ("replicate",)
+    assert replicates["observed"] == 10.5
+    np.testing.assert_allclose((replicates.values * 12) % 1, 0, atol=1e-9)
+    assert 5 <= replicates.min() <= replicates.max() <= 16
+    assert replicates.var().item() == pytest.approx(2.25, rel=4 * np.sqrt(2 / 20_000))
+    assert replicates.attrs["resample"] == "binary execution iteration"
+    assert replicates.dims == ("replicate",)
     for statistic, observed in (("median", 10.5), ("min", 5.0), (np.max, 16.0)):
-        drawn = table_v.perf.bootstrap_distribution(
+        replicates = table_v.perf.bootstrap_distribution(
             statistic=statistic, resample="all", n_resamples=200, rng=1
         ).sel(version="old")
-        assert drawn["observed"] == observed
-        assert 5 <= drawn.min() <= drawn.max() <= 16
-    assert drawn.attrs["statistic"] == "max"
+        assert replicates["observed"] == observed
+        assert 5 <= replicates.min() <= replicates.max() <= 16
+    assert replicates.attrs["statistic"] == "max"
 
 
 def test_a_distribution_serves_other_levels_and_methods(suite):
     """Limits of a distribution, of a Dataset too, are those from the timings with the same seed;
     nothing is drawn again."""
-    drawn = suite.perf.bootstrap_distribution(resample="all", rng=1)
+    replicates = suite.perf.bootstrap_distribution(resample="all", rng=1)
     for method in ("percentile", "basic"):
         for level in (0.9, 0.95):
-            found = drawn.perf.bootstrap_interval(method=method, confidence_level=level)
+            result = replicates.perf.bootstrap_interval(method=method, confidence_level=level)
             direct = suite.perf.bootstrap_interval(
                 method=method, confidence_level=level, resample="all", rng=1
             )
@@ -159,25 +159,27 @@ def test_a_distribution_serves_other_levels_and_methods(suite):
                 method=method, confidence_level=level, resample="all", rng=1
             )
             for name in ("estimate", "lower", "upper", "n"):
-                np.testing.assert_array_equal(found[name], direct[name])
-                np.testing.assert_array_equal(found[name], interval[name])
-    assert found.attrs["result"] == "bootstrap_interval"
-    assert found.attrs["n_resamples"] == 1000
-    stored = drawn.to_dataset(name="replicates")
-    xr.testing.assert_identical(stored.perf.bootstrap_interval(), drawn.perf.bootstrap_interval())
+                np.testing.assert_array_equal(result[name], direct[name])
+                np.testing.assert_array_equal(result[name], interval[name])
+    assert result.attrs["result"] == "bootstrap_interval"
+    assert result.attrs["n_resamples"] == 1000
+    stored = replicates.to_dataset(name="replicates")
+    xr.testing.assert_identical(
+        stored.perf.bootstrap_interval(), replicates.perf.bootstrap_interval()
+    )
 
 
-@few
+@few_units_ignored
 @pytest.mark.parametrize("method", METHODS)
 def test_verdicts_follow_intervals(suite, method):
     """A 5 % change is found; p-values and intervals agree; one cell is what `ratio_interval` gives
     alone with the same draws."""
-    found = suite.perf.compare("old", method=method, rng=1, n_resamples=1999, threshold=0.01)
-    assert (found[["verdict", "suite_verdict"]] == "faster").to_array().all()
-    assert np.isnan(found["df"]).all()
+    verdicts = suite.perf.compare("old", method=method, rng=1, n_resamples=1999, threshold=0.01)
+    assert (verdicts[["verdict", "suite_verdict"]] == "faster").to_array().all()
+    assert np.isnan(verdicts["df"]).all()
     plain = suite.perf.compare("old")
     for estimate in ("estimate", "suite_estimate"):
-        np.testing.assert_allclose(found[estimate], plain[estimate])
+        np.testing.assert_allclose(verdicts[estimate], plain[estimate])
     error = (
         np.sqrt(0.025 * 0.975 / 1999) / stats.norm.pdf(1.96) / 1.96
     )  # of a limit, in half-widths
@@ -187,16 +189,21 @@ def test_verdicts_follow_intervals(suite, method):
                 plain[limit] - plain[f"{row}estimate"]
             )
             assert (
-                abs(found[limit] - found[f"{row}estimate"] - expected) < 4 * error * abs(expected)
+                abs(verdicts[limit] - verdicts[f"{row}estimate"] - expected)
+                < 4 * error * abs(expected)
             ).all()
     ratio = suite.perf.ratio_interval("old", method=method, rng=1, n_resamples=1999)
-    np.testing.assert_allclose(ratio["lower"], found["lower"])
-    again = suite.perf.compare("old", method=method, rng=1, n_resamples=1999, threshold=0.05)
-    inside = (again["lower"] >= 0.95) & (again["upper"] <= 1.05)
-    assert ((again["verdict"] == "equivalent") == inside).all()
+    np.testing.assert_allclose(ratio["lower"], verdicts["lower"])
+    verdicts_within_5_percent = suite.perf.compare(
+        "old", method=method, rng=1, n_resamples=1999, threshold=0.05
+    )
+    inside = (verdicts_within_5_percent["lower"] >= 0.95) & (
+        verdicts_within_5_percent["upper"] <= 1.05
+    )
+    assert ((verdicts_within_5_percent["verdict"] == "equivalent") == inside).all()
 
 
-@few
+@few_units_ignored
 def test_one_unit_and_no_data_have_nan_limits():
     """One unit, or none: NaN limits and no verdict; the other cells are answered."""
     values = np.random.default_rng(0).normal(10, 1, (3, 2, 8))
@@ -205,13 +212,13 @@ def test_one_unit_and_no_data_have_nan_limits():
         values, "benchmark", "version", "execution", benchmark=["one", "none", "all"]
     )
     for method in METHODS:
-        found = times.perf.compare("old", method=method, rng=1).squeeze("version")
-        assert np.isnan(found["lower"].values).tolist() == [True, True, False]
-        assert found["verdict"].values.tolist()[:2] == ["inconclusive"] * 2
-        assert not np.isfinite(found["suite_lower"])
-    drawn = times.perf.bootstrap_distribution(n_resamples=20, rng=1)
-    assert np.isnan(drawn.sel(benchmark="none")).all()
-    assert (drawn.sel(benchmark="one").std("replicate") < 1e-12).all()
+        verdicts = times.perf.compare("old", method=method, rng=1).squeeze("version")
+        assert np.isnan(verdicts["lower"].values).tolist() == [True, True, False]
+        assert verdicts["verdict"].values.tolist()[:2] == ["inconclusive"] * 2
+        assert not np.isfinite(verdicts["suite_lower"])
+    replicates = times.perf.bootstrap_distribution(n_resamples=20, rng=1)
+    assert np.isnan(replicates.sel(benchmark="none")).all()
+    assert (replicates.sel(benchmark="one").std("replicate") < 1e-12).all()
     with pytest.warns(
         UserWarning, match=r"^1 of 2 cells \('one'\) rest on one execution"
     ) as caught:
@@ -225,23 +232,25 @@ def test_shared_units_are_drawn_jointly():
     times = perfarray.simulate(
         **BUILDS, dims={"benchmark": ["a", "b"]}, shared={"binary": 1.0}, rng=1
     )
-    for shared, resample, least, most in (
+    for shared, resample, low, high in (
         (None, "all", 0.95, 1),
         (None, None, 0.95, 1),
         ((), "all", -0.15, 0.15),
     ):
-        drawn = times.perf.bootstrap_distribution(shared=shared, resample=resample, rng=2)
+        replicates = times.perf.bootstrap_distribution(shared=shared, resample=resample, rng=2)
         assert (
-            least <= np.corrcoef(drawn.sel(benchmark="a"), drawn.sel(benchmark="b"))[0, 1] <= most
+            low
+            <= np.corrcoef(replicates.sel(benchmark="a"), replicates.sel(benchmark="b"))[0, 1]
+            <= high
         )
-        assert drawn.attrs.get("shared", "") == ("binary" if shared is None else "")
+        assert replicates.attrs.get("shared", "") == ("binary" if shared is None else "")
     gaps = times.copy(deep=True)
     gaps["time"][0, :5] = np.nan
-    drawn = gaps.perf.bootstrap_distribution(rng=2)
-    assert np.corrcoef(drawn.sel(benchmark="a"), drawn.sel(benchmark="b"))[0, 1] > 0.85
+    replicates = gaps.perf.bootstrap_distribution(rng=2)
+    assert np.corrcoef(replicates.sel(benchmark="a"), replicates.sel(benchmark="b"))[0, 1] > 0.85
 
 
-@few
+@few_units_ignored
 def test_the_suite_row_draws_shared_units_jointly():
     """Joint draws widen the suite's interval as the t interval on Z_j is wider; units without a
     benchmark are left out."""
@@ -277,7 +286,7 @@ def in_sessions(correlation=1.0, iteration=1e-4):
     return times.rename(benchmark="version").drop_attrs().assign_attrs(units="s")
 
 
-@few
+@few_units_ignored
 def test_paired_units_are_drawn_jointly():
     """Systems measured in the same sessions: pairs give the narrow interval that paired Fieller
     gives."""
@@ -288,15 +297,17 @@ def test_paired_units_are_drawn_jointly():
     exact = sessions.perf.ratio_interval("old", paired="session")
     for method in METHODS:
         ask = {"method": method, "rng": 1, "resample": "all", "n_resamples": DRAWN}
-        found = sessions.perf.ratio_interval("old", paired="session", **ask)
+        interval = sessions.perf.ratio_interval("old", paired="session", **ask)
         expected = narrower(method, 40, 39) * (exact["upper"] - exact["lower"])
-        np.testing.assert_allclose(found["upper"] - found["lower"], expected, rtol=4 * WIDTH_ERROR)
-        np.testing.assert_allclose(found["estimate"], exact["estimate"])
+        np.testing.assert_allclose(
+            interval["upper"] - interval["lower"], expected, rtol=4 * WIDTH_ERROR
+        )
+        np.testing.assert_allclose(interval["estimate"], exact["estimate"])
         suite = sessions.perf.compare("old", paired="session", **ask)
-        np.testing.assert_allclose(suite["lower"], found["lower"])
-        np.testing.assert_allclose(suite["suite_upper"], found["upper"], rtol=1e-3)
+        np.testing.assert_allclose(suite["lower"], interval["lower"])
+        np.testing.assert_allclose(suite["suite_upper"], interval["upper"], rtol=1e-3)
     alone = sessions.perf.ratio_interval("old", method="basic", rng=1, resample="all")
-    assert alone["upper"] - alone["lower"] > 3 * (found["upper"] - found["lower"])
+    assert alone["upper"] - alone["lower"] > 3 * (interval["upper"] - interval["lower"])
 
 
 @pytest.mark.parametrize("gaps", [False, True])
@@ -311,18 +322,18 @@ def test_paired_replicates_differ_as_paired_units_do(gaps):
         sessions.perf.bootstrap_distribution(n_resamples=DRAWN, rng=2, paired=how)
         for how in ("session", None)
     )
-    found, error = paired.diff("version").var().item(), 4 * np.sqrt(2 / DRAWN)
-    assert found == pytest.approx(units.diff("version").var().item() / 40, rel=error)
+    variance, error = paired.diff("version").var().item(), 4 * np.sqrt(2 / DRAWN)
+    assert variance == pytest.approx(units.diff("version").var().item() / 40, rel=error)
     assert alone.diff("version").var().item() == pytest.approx(
         units.var("session").sum().item() / 40, rel=error
     )
-    assert float(alone.diff("version").var() / found) > 50
+    assert float(alone.diff("version").var() / variance) > 50
     assert (paired.attrs["paired"], "paired" in alone.attrs) == ("session", False)
     ratio = sessions.perf.ratio_interval(
         "old", paired="session", method="percentile", n_resamples=DRAWN, rng=1
     ).squeeze()
-    drawn = paired.sel(version="new", drop=True) / paired.sel(version="old", drop=True)
-    width = float(drawn.quantile(0.975) - drawn.quantile(0.025))
+    ratios = paired.sel(version="new", drop=True) / paired.sel(version="old", drop=True)
+    width = float(ratios.quantile(0.975) - ratios.quantile(0.025))
     assert width == pytest.approx(
         float(ratio["upper"] - ratio["lower"]), rel=4 * np.sqrt(2) * WIDTH_ERROR
     )
@@ -336,22 +347,24 @@ def test_paired_units_without_a_partner_are_left_out():
     with pytest.warns(
         UserWarning, match="paired='session': 7 units of one label have no partner and are left out"
     ) as caught:
-        drawn = sessions.perf.bootstrap_distribution(n_resamples=50, rng=2, paired="session")
+        replicates = sessions.perf.bootstrap_distribution(n_resamples=50, rng=2, paired="session")
     assert len(caught) == 1
-    assert (drawn["n"] == 33).all()
+    assert (replicates["n"] == 33).all()
     units = sessions.mean("iteration")[:, 5:38].mean("session")
-    np.testing.assert_allclose(drawn["observed"], units)
+    np.testing.assert_allclose(replicates["observed"], units)
     ratio = sessions.perf.ratio_interval("old", paired="session").squeeze()
-    assert float(drawn["observed"][1] / drawn["observed"][0]) == pytest.approx(
+    assert float(replicates["observed"][1] / replicates["observed"][0]) == pytest.approx(
         float(ratio["estimate"])
     )
     third = xr.concat(
         [sessions, sessions[:1].assign_coords(version=["none"]) * np.nan], "version"
     ).assign_attrs(units="s")
     with pytest.warns(UserWarning, match="7 units"):
-        again = third.perf.bootstrap_distribution(n_resamples=50, rng=2, paired="session")
-    np.testing.assert_array_equal(again[:2], drawn)
-    assert np.isnan(again[2]).all()
+        with_third_version = third.perf.bootstrap_distribution(
+            n_resamples=50, rng=2, paired="session"
+        )
+    np.testing.assert_array_equal(with_third_version[:2], replicates)
+    assert np.isnan(with_third_version[2]).all()
 
 
 @pytest.mark.parametrize("resample", [None, "all"])
@@ -369,12 +382,12 @@ def test_paired_and_shared_units_meet(resample):
     with pytest.warns(
         perfarray.PerfarrayWarning, match="1 of 6 cells .*z.* have no measured value"
     ):
-        drawn, paired = (
+        replicates, paired = (
             times.perf.bootstrap_distribution(**ask, shared=shared) for shared in ("session", ())
         )
-    for cells in drawn.sel(version=["x", "y"]).values:
+    for cells in replicates.sel(version=["x", "y"]).values:
         assert np.corrcoef(cells)[0, 1] > 0.999999
-    assert np.corrcoef(drawn[0, 0], drawn[1, 0])[0, 1] > 0.8
+    assert np.corrcoef(replicates[0, 0], replicates[1, 0])[0, 1] > 0.8
     assert abs(np.corrcoef(paired[0, 0], paired[1, 0])[0, 1]) < 0.3
     lazy = (
         times.transpose(..., "version")
@@ -383,7 +396,7 @@ def test_paired_and_shared_units_meet(resample):
     )
     assert lazy.chunks is not None
     np.testing.assert_array_equal(
-        lazy.compute(scheduler="synchronous").transpose(*drawn.dims), drawn
+        lazy.compute(scheduler="synchronous").transpose(*replicates.dims), replicates
     )
 
 
@@ -394,10 +407,10 @@ def test_joint_draws_have_the_same_blocks(monkeypatch):
     effect = np.random.default_rng(0).normal(10, 1, (1, 20, 1, 1))
     values = effect + 1e-6 * np.random.default_rng(1).normal(size=(2, 20, 3, 4))
     values[1, 3, 2, 1] = np.nan
-    drawn = in_seconds(
+    replicates = in_seconds(
         values, "benchmark", "binary", "execution", "iteration"
     ).perf.bootstrap_distribution(shared="binary", resample="all", n_resamples=200, rng=1)
-    assert np.corrcoef(drawn)[0, 1] > 0.999999
+    assert np.corrcoef(replicates)[0, 1] > 0.999999
 
 
 def test_warnings_say_what_is_too_little(suite):
@@ -444,35 +457,36 @@ def test_two_units_studentize_nothing(paired):
         UserWarning,
         match=r"cells rest on two units \(execution\): method='studentized' needs three",
     ):
-        found = two.perf.compare("old", method="studentized", paired=paired, rng=1)
+        verdicts = two.perf.compare("old", method="studentized", paired=paired, rng=1)
     with pytest.warns(UserWarning, match="needs three"):
-        mean, drawn = (
+        mean, interval = (
             ask(method="studentized", rng=1)
             for ask in (two.perf.mean_interval, two.perf.bootstrap_interval)
         )
     for limits in (
-        found["lower"],
-        found["suite_upper"],
-        found["pvalue"],
+        verdicts["lower"],
+        verdicts["suite_upper"],
+        verdicts["pvalue"],
         mean["upper"],
-        drawn["upper"],
+        interval["upper"],
     ):
         assert limits.isnull().all()
-    assert (found["verdict"] == "inconclusive").all()
+    assert (verdicts["verdict"] == "inconclusive").all()
 
 
 def test_a_changed_distribution_is_refused(suite):
     """Arithmetic changes the replicates and not the coordinate `observed`: an error, and with the
     coordinate changed too an answer."""
-    drawn = suite.perf.bootstrap_distribution(rng=1)
+    replicates = suite.perf.bootstrap_distribution(rng=1)
     with pytest.raises(
         ValueError,
         match="'observed' lies outside all 1000 replicates: they were changed and it was not",
     ):
-        (drawn * 1000).perf.bootstrap_interval()
-    scaled = (drawn * 1000).assign_coords(observed=drawn["observed"] * 1000)
+        (replicates * 1000).perf.bootstrap_interval()
+    scaled = (replicates * 1000).assign_coords(observed=replicates["observed"] * 1000)
     np.testing.assert_allclose(
-        scaled.perf.bootstrap_interval()["lower"], 1000 * drawn.perf.bootstrap_interval()["lower"]
+        scaled.perf.bootstrap_interval()["lower"],
+        1000 * replicates.perf.bootstrap_interval()["lower"],
     )
 
 
@@ -487,30 +501,36 @@ def test_plain_replicates_have_percentile_limits(dtype):
         dims=("benchmark", "replicate"),
         coords={"benchmark": ["fft", "sort"]},
     )
-    found = array.perf.bootstrap_interval(confidence_level=0.9)
-    np.testing.assert_allclose([found["lower"], found["upper"]], [[5, 50], [95, 950]], rtol=1e-12)
-    assert found[["estimate", "n"]].isnull().to_array().all()
-    assert [note.code for note in found.perf.notes()] == ["no_observed"]
-    one = perfarray.bootstrap_interval(values, confidence_level=0.9)
-    assert (one["lower"].item(), one["upper"].item(), one["lower"].dims) == (5, 95, ())
+    interval = array.perf.bootstrap_interval(confidence_level=0.9)
+    np.testing.assert_allclose(
+        [interval["lower"], interval["upper"]], [[5, 50], [95, 950]], rtol=1e-12
+    )
+    assert interval[["estimate", "n"]].isnull().to_array().all()
+    assert [note.code for note in interval.perf.notes()] == ["no_observed"]
+    interval_of_values = perfarray.bootstrap_interval(values, confidence_level=0.9)
+    assert (
+        interval_of_values["lower"].item(),
+        interval_of_values["upper"].item(),
+        interval_of_values["lower"].dims,
+    ) == (5, 95, ())
     xr.testing.assert_equal(
-        array.T.chunk(benchmark=1).perf.bootstrap_interval(confidence_level=0.9), found
+        array.T.chunk(benchmark=1).perf.bootstrap_interval(confidence_level=0.9), interval
     )
 
 
 def test_plain_replicates_with_observed_and_n():
     """With `observed` there are an estimate and basic limits, with `n` of one unit no limits."""
     array = xr.DataArray(np.arange(1.0, 100.0), dims="replicate", attrs={"units": "s"})
-    found = array.assign_coords(observed=40.0).perf.bootstrap_interval(
+    interval = array.assign_coords(observed=40.0).perf.bootstrap_interval(
         method="basic", confidence_level=0.9
     )
-    assert (found["lower"].item(), found["estimate"].item(), found["upper"].item()) == (
+    assert (interval["lower"].item(), interval["estimate"].item(), interval["upper"].item()) == (
         80 - 95,
         40,
         80 - 5,
     )
-    assert found["lower"].attrs["units"] == "s"
-    assert not found.perf.notes()
+    assert interval["lower"].attrs["units"] == "s"
+    assert not interval.perf.notes()
     with pytest.warns(perfarray.PerfarrayWarning):
         assert array.assign_coords(n=1.0).perf.bootstrap_interval()["upper"].isnull()
 
@@ -519,24 +539,24 @@ def test_plain_replicates_with_observed_and_n():
 def test_a_ratio_of_distributions_has_limits(suite):
     """Arithmetic drops `observed`, where the sides differ, and keeps `n`: limits of the ratio,
     which is not in seconds."""
-    drawn = suite.perf.bootstrap_distribution(rng=1)
-    ratio = drawn.sel(version="new") / drawn.sel(version="old")
-    found = ratio.perf.bootstrap_interval()
+    replicates = suite.perf.bootstrap_distribution(rng=1)
+    ratio = replicates.sel(version="new") / replicates.sel(version="old")
+    interval = ratio.perf.bootstrap_interval()
     ordered = np.sort(ratio.transpose(..., "replicate").values)
     assert (
-        (ordered[:, 24] <= found["lower"]) & (found["lower"] <= ordered[:, 25])
+        (ordered[:, 24] <= interval["lower"]) & (interval["lower"] <= ordered[:, 25])
     ).all()  # rank 1001 * 0.025
-    assert ((ordered[:, 974] <= found["upper"]) & (found["upper"] <= ordered[:, 975])).all()
-    assert (found["n"] == 32).all()
-    assert found["lower"].attrs.get("units") != "s"
+    assert ((ordered[:, 974] <= interval["upper"]) & (interval["upper"] <= ordered[:, 975])).all()
+    assert (interval["n"] == 32).all()
+    assert interval["lower"].attrs.get("units") != "s"
 
 
 def test_flat_says_what_its_unit_is(suite):
-    found = suite.perf.mean_interval(method="studentized", resample="flat", rng=1)
-    assert found.attrs["unit"] == "iteration"
-    assert (found["n"] == 96).all()
+    interval = suite.perf.mean_interval(method="studentized", resample="flat", rng=1)
+    assert interval.attrs["unit"] == "iteration"
+    assert (interval["n"] == 96).all()
     nested = suite.perf.mean_interval(method="studentized", rng=1)
-    assert ((found["upper"] - found["lower"]) < (nested["upper"] - nested["lower"])).all()
+    assert ((interval["upper"] - interval["lower"]) < (nested["upper"] - nested["lower"])).all()
 
 
 def wrong_shape(x, axis=-1):
@@ -696,15 +716,15 @@ def test_bad_data(suite, call, message):
 
 def test_generators_are_advanced_and_seeds_are_not(suite):
     rng = np.random.default_rng(1)
-    first, second, again = (
-        suite.perf.bootstrap_distribution(n_resamples=50, rng=own)
-        for own in (rng, rng, np.random.default_rng(1))
+    first, second, third = (
+        suite.perf.bootstrap_distribution(n_resamples=50, rng=generator)
+        for generator in (rng, rng, np.random.default_rng(1))
     )
-    np.testing.assert_array_equal(first, again)
+    np.testing.assert_array_equal(first, third)
     assert not np.array_equal(first, second)
 
 
-@few
+@few_units_ignored
 def test_memory_of_limits_is_not_that_of_all_replicates(monkeypatch):
     """1,000 replicates of 500 cells would be 4 MB, and as much again for every step on the way."""
     monkeypatch.setattr("perfarray.numerics.bootstrap_samples.REPLICATES_AT_ONCE", 1 << 15)
@@ -722,7 +742,7 @@ def test_memory_of_limits_is_not_that_of_all_replicates(monkeypatch):
 
 
 @pytest.mark.slow
-@few
+@few_units_ignored
 @pytest.mark.parametrize(
     ("method", "units", "low", "high"),
     [
@@ -739,16 +759,16 @@ def test_coverage_of_ratios(method, units, low, high):
         "sizes": {"execution": units, "iteration": 3},
         "variances": {"execution": 0.02**2, "iteration": 0.03**2},
     }
-    drawn = ((0.95, units), (1.0, units + 100))
+    laws = ((0.95, units), (1.0, units + 100))
     sides = [
         perfarray.simulate(**nest, mean=mean, dims={"experiment": 2000}, rng=seed)
-        for mean, seed in drawn
+        for mean, seed in laws
     ]
-    found = sides[0].perf.ratio_interval(sides[1], method=method, n_resamples=199, rng=1)
-    assert low <= float(((found["lower"] <= 0.95) & (found["upper"] >= 0.95)).mean()) <= high
+    interval = sides[0].perf.ratio_interval(sides[1], method=method, n_resamples=199, rng=1)
+    assert low <= float(((interval["lower"] <= 0.95) & (interval["upper"] >= 0.95)).mean()) <= high
 
 
-@few
+@few_units_ignored
 @pytest.mark.parametrize("method", METHODS)
 def test_a_compiled_bootstrap_has_the_same_limits(method):
     """The engine changes no number, whatever is selected or chunked, and the result names it."""
@@ -761,8 +781,8 @@ def test_a_compiled_bootstrap_has_the_same_limits(method):
     plain = ask(times, "ratio_interval", method)
     with perfarray.set_options(engine="numba"):
         compiled = ask(times, "ratio_interval", method)
-        some = ask(times.isel(benchmark=[2, 0]), "ratio_interval", method)
+        subset = ask(times.isel(benchmark=[2, 0]), "ratio_interval", method)
         assert ask(times, "ratio_interval", method, resample=None).attrs["engine"] == "numpy"
     assert (plain.attrs["engine"], compiled.attrs["engine"]) == ("numpy", "numba")
     xr.testing.assert_equal(compiled, plain)
-    xr.testing.assert_equal(some, compiled.isel(benchmark=[2, 0]))
+    xr.testing.assert_equal(subset, compiled.isel(benchmark=[2, 0]))

@@ -42,23 +42,25 @@ def warned(message):
 
 def test_verdicts_and_suite_row(suite):
     """Every variable promised, over the dims that were not consumed, in the order of the data."""
-    found = suite.perf.compare("v1", threshold=0.01)
-    assert found["estimate"].dims == ("benchmark", "version", "machine")
-    assert found["suite_estimate"].dims == ("version", "machine")
-    assert found["version"].values.tolist() == ["v2", "v3"]
-    assert (found["verdict"].sel(version="v2") == "faster").all()
-    assert (found["suite_verdict"].sel(version="v3") == "slower").all()
-    assert found["cpu"].dims == ("machine",)
+    verdicts = suite.perf.compare("v1", threshold=0.01)
+    assert verdicts["estimate"].dims == ("benchmark", "version", "machine")
+    assert verdicts["suite_estimate"].dims == ("version", "machine")
+    assert verdicts["version"].values.tolist() == ["v2", "v3"]
+    assert (verdicts["verdict"].sel(version="v2") == "faster").all()
+    assert (verdicts["suite_verdict"].sel(version="v3") == "slower").all()
+    assert verdicts["cpu"].dims == ("machine",)
     np.testing.assert_allclose(
-        found["suite_estimate"], np.exp(np.log(found["estimate"]).mean("benchmark")), rtol=1e-12
+        verdicts["suite_estimate"],
+        np.exp(np.log(verdicts["estimate"]).mean("benchmark")),
+        rtol=1e-12,
     )
-    assert found["verdict"].dtype == object
+    assert verdicts["verdict"].dtype == object
     assert all(
         isinstance(value, str | int | float) and not isinstance(value, bool)
-        for value in found.attrs.values()
+        for value in verdicts.attrs.values()
     )
-    assert "units" not in {k for v in ("verdict", "kind") for k in found[v].attrs}
-    assert found["estimate"].attrs["units"] == "1"
+    assert "units" not in {k for v in ("verdict", "kind") for k in verdicts[v].attrs}
+    assert verdicts["estimate"].attrs["units"] == "1"
     machines = suite.perf.compare("v1", across="machine")
     assert machines["suite_estimate"].dims == ("benchmark", "version")
     assert (machines["suite_benchmarks"] == 2).all()
@@ -66,11 +68,13 @@ def test_verdicts_and_suite_row(suite):
 
 def test_one_cell_is_what_the_function_gives_alone(suite):
     cell = {"benchmark": "hash", "version": "v3", "machine": "m2"}
-    found = suite.perf.compare("v1").sel(cell)
+    verdicts = suite.perf.compare("v1").sel(cell)
     alone = suite.sel(cell | {"version": ["v1", "v3"]}).perf.compare("v1").squeeze("version")
     for name in ("estimate", "lower", "upper", "pvalue", "df"):
-        np.testing.assert_allclose(found[name], alone[name], rtol=1e-12)
-    np.testing.assert_allclose(found["lower"], suite.perf.ratio_interval("v1").sel(cell)["lower"])
+        np.testing.assert_allclose(verdicts[name], alone[name], rtol=1e-12)
+    np.testing.assert_allclose(
+        verdicts["lower"], suite.perf.ratio_interval("v1").sel(cell)["lower"]
+    )
 
 
 @QUIET
@@ -87,18 +91,18 @@ def test_equal_constants_are_an_equivalent_suite(method, options):
         in_seconds(values, "benchmark", "version", "execution"),
         {"n_resamples": 99, "rng": 1},
     )
-    found = times.perf.compare("old", method=method, **ask, **options)
-    assert (found["verdict"] == "equivalent").all()
-    assert found["suite_verdict"].item() == "equivalent"
-    assert [found[f"suite_{name}"].item() for name in ("lower", "estimate", "upper")] == [
+    verdicts = times.perf.compare("old", method=method, **ask, **options)
+    assert (verdicts["verdict"] == "equivalent").all()
+    assert verdicts["suite_verdict"].item() == "equivalent"
+    assert [verdicts[f"suite_{name}"].item() for name in ("lower", "estimate", "upper")] == [
         1.0,
         1.0,
         1.0,
     ]
     slower = times.where(times["version"] == "old", 1.25 * times).assign_attrs(units="s")
-    found = slower.perf.compare("old", method=method, **ask, **options)
-    assert found["suite_verdict"].item() == "slower"
-    assert ((found["verdict"] == "slower") & (found["lower"] == 1.25)).all()
+    verdicts = slower.perf.compare("old", method=method, **ask, **options)
+    assert verdicts["suite_verdict"].item() == "slower"
+    assert ((verdicts["verdict"] == "slower") & (verdicts["lower"] == 1.25)).all()
 
 
 @QUIET
@@ -110,18 +114,18 @@ def test_one_benchmark_is_its_own_suite(method, options):
     """Row and suite row are one interval, p and verdict: without benchmarks, and in a suite of
     which one was measured on both sides."""
     noise = np.random.default_rng(3).normal(1, 0.2, (40, 3, 2, 4))
-    many = in_seconds(np.abs(noise), "case", "benchmark", "version", "execution")
-    many = many.where((many["benchmark"] == 1) | (many["version"] == "old"))
-    ask, alone = {"method": method, "n_resamples": 99, "rng": 1} | options, many.isel(benchmark=1)
-    for times in (many, alone):
-        found = times.perf.compare("old", **ask).squeeze("version")
-        row = found.isel(benchmark=1) if "benchmark" in found.dims else found
+    cases = in_seconds(np.abs(noise), "case", "benchmark", "version", "execution")
+    cases = cases.where((cases["benchmark"] == 1) | (cases["version"] == "old"))
+    ask, alone = {"method": method, "n_resamples": 99, "rng": 1} | options, cases.isel(benchmark=1)
+    for times in (cases, alone):
+        verdicts = times.perf.compare("old", **ask).squeeze("version")
+        row = verdicts.isel(benchmark=1) if "benchmark" in verdicts.dims else verdicts
         for name in ("estimate", "df", "n", "pvalue"):
             np.testing.assert_array_equal(row[f"suite_{name}"], row[name])
         assert (row["suite_benchmarks"] == 1).all()
     plain = alone.perf.compare("old", **ask | {"correction": None}).squeeze("version")
     for name in ("lower", "upper", "kind", "verdict"):
-        np.testing.assert_array_equal(found[f"suite_{name}"], plain[name])
+        np.testing.assert_array_equal(verdicts[f"suite_{name}"], plain[name])
 
 
 @pytest.mark.parametrize("correction", ["holm", "bh"])
@@ -129,43 +133,44 @@ def test_a_family_is_what_is_corrected_together(suite, correction):
     """Every verdict of the call: the p-values of statsmodels, intervals at their levels."""
     from statsmodels.stats.multitest import multipletests
 
-    few = suite.isel(execution=slice(0, 3))
-    found = few.perf.compare("v1", threshold=0.01, correction=correction)
-    together = found["pvalue"].dims
-    cells = found.transpose(..., *together)
+    three_units = suite.isel(execution=slice(0, 3))
+    verdicts = three_units.perf.compare("v1", threshold=0.01, correction=correction)
+    together = verdicts["pvalue"].dims
+    cells = verdicts.transpose(..., *together)
     level = np.broadcast_to(
-        found["interval_level"].broadcast_like(cells["pvalue"]).transpose(..., *together),
+        verdicts["interval_level"].broadcast_like(cells["pvalue"]).transpose(..., *together),
         cells["pvalue"].shape,
     )
-    families = int(np.prod([found.sizes[dim] for dim in together]))
+    families = int(np.prod([verdicts.sizes[dim] for dim in together]))
     for raw, adjusted in (
         ("pvalue", "pvalue_adjusted"),
         ("pvalue_equivalent", "pvalue_equivalent_adjusted"),
     ):
-        for one, corrected in zip(
+        for family, corrected in zip(
             cells[raw].values.reshape(-1, families),
             cells[adjusted].values.reshape(-1, families),
             strict=True,
         ):
             np.testing.assert_allclose(
-                corrected, multipletests(one, method=STATSMODELS[correction])[1], rtol=1e-12
+                corrected, multipletests(family, method=STATSMODELS[correction])[1], rtol=1e-12
             )
-    for corrected, own in zip(
+    for corrected, levels in zip(
         cells["pvalue_adjusted"].values.reshape(-1, families),
         level.reshape(-1, families),
         strict=True,
     ):
         rejected = 1 if correction == "holm" else max((corrected <= 0.05).sum(), 1)
-        np.testing.assert_allclose(own, 1 - rejected * 0.05 / families)
-    assert found.attrs["family"] == " ".join(sorted(together))
-    sure = found["verdict"].isin(["faster", "slower"])
-    assert (sure == (found["pvalue_adjusted"] <= 0.05)).all()
+        np.testing.assert_allclose(levels, 1 - rejected * 0.05 / families)
+    assert verdicts.attrs["family"] == " ".join(sorted(together))
+    is_decided = verdicts["verdict"].isin(["faster", "slower"])
+    assert (is_decided == (verdicts["pvalue_adjusted"] <= 0.05)).all()
     assert (
-        (found["verdict"] == "equivalent") == (found["pvalue_equivalent_adjusted"] <= 0.025) & ~sure
+        (verdicts["verdict"] == "equivalent")
+        == (verdicts["pvalue_equivalent_adjusted"] <= 0.025) & ~is_decided
     ).all()
-    plain = few.perf.compare("v1", threshold=0.01)
+    plain = three_units.perf.compare("v1", threshold=0.01)
     for name in ("suite_lower", "suite_upper", "suite_pvalue", "suite_verdict"):
-        np.testing.assert_array_equal(found[name], plain[name])
+        np.testing.assert_array_equal(verdicts[name], plain[name])
 
 
 @pytest.mark.parametrize("correction", ["holm", "bh"])
@@ -175,11 +180,13 @@ def test_metrics_of_a_call_are_one_family(suite, correction, function, call):
     """Verdicts on several metrics are corrected together, whichever end of them is good."""
     from statsmodels.stats.multitest import multipletests
 
-    few = suite.isel(execution=slice(0, 3))
-    rate = (100 / few["time"].roll(execution=1)).assign_attrs(units="1/s", better="higher")
-    both = few.assign(rate=rate.where((rate["machine"] == "m1") | (rate["benchmark"] == "fft")))
+    three_units = suite.isel(execution=slice(0, 3))
+    rate = (100 / three_units["time"].roll(execution=1)).assign_attrs(units="1/s", better="higher")
+    two_metrics = three_units.assign(
+        rate=rate.where((rate["machine"] == "m1") | (rate["benchmark"] == "fft"))
+    )
     options = {"metric": ["time", "rate"], "correction": correction, "threshold": 0.01}
-    together = function(both, **call, **options)
+    together = function(two_metrics, **call, **options)
     assert set(together.attrs["family"].split()) == set(together["pvalue"].dims)
     once = together["pvalue"]
     if "dim" in call:
@@ -199,29 +206,29 @@ def test_suites_apart_have_rows_of_their_own(suite):
     its laziness, draws their key."""
     mixed = suite.assign_coords(suite=("benchmark", ["int", "fp", "int"]))
     for function, call in CALLS:
-        whole, found = (
+        one_suite, by_suite = (
             function(suite, **call, correction="holm"),
             function(mixed, **call, correction="holm"),
         )
-        xr.testing.assert_equal(found, function(mixed, **call, correction="holm", by="suite"))
-        assert found["suite"].values.tolist() == ["int", "fp"]
-        np.testing.assert_array_equal(found["benchmark_suite"], mixed["suite"])
+        xr.testing.assert_equal(by_suite, function(mixed, **call, correction="holm", by="suite"))
+        assert by_suite["suite"].values.tolist() == ["int", "fp"]
+        np.testing.assert_array_equal(by_suite["benchmark_suite"], mixed["suite"])
         for label in ("int", "fp"):
             alone = function(mixed.sel(benchmark=mixed["suite"] == label), **call)
             assert "suites" not in alone.attrs
-            for name in found.data_vars:
+            for name in by_suite.data_vars:
                 if name.startswith("suite_"):
-                    np.testing.assert_array_equal(found[name].sel(suite=label), alone[name])
+                    np.testing.assert_array_equal(by_suite[name].sel(suite=label), alone[name])
                 else:
-                    np.testing.assert_array_equal(found[name], whole[name])
+                    np.testing.assert_array_equal(by_suite[name], one_suite[name])
     lazy = mixed.chunk({"machine": 1}).perf.compare("v1", by="suite")
     assert lazy.chunks
     xr.testing.assert_allclose(lazy.compute(), mixed.perf.compare("v1", by="suite"))
-    drawn = mixed.perf.compare("v1", by="suite", method="studentized", n_resamples=99)
-    again = mixed.perf.compare(
-        "v1", by="suite", method="studentized", n_resamples=99, rng=drawn.attrs["rng_key"]
+    verdicts = mixed.perf.compare("v1", by="suite", method="studentized", n_resamples=99)
+    repeated = mixed.perf.compare(
+        "v1", by="suite", method="studentized", n_resamples=99, rng=verdicts.attrs["rng_key"]
     )
-    xr.testing.assert_identical(again, drawn)
+    xr.testing.assert_identical(repeated, verdicts)
     with pytest.raises(
         ValueError, match="by='group' is not a coordinate along 'benchmark'; these are: 'suite'"
     ):
@@ -235,17 +242,19 @@ def test_suites_along_other_dims_as_well():
     times = perfarray.simulate(
         sizes={"execution": 5}, variances={"execution": 1e-4}, dims=dims, rng=1
     )
-    said = [["int", "unknown"], ["int", "int"], ["unknown", "fp"]]
-    apart = times.assign_coords(suite=(("benchmark", "version"), np.array(said, dtype=object)))
-    found = apart.perf.compare("old", by="suite")
+    suites = [["int", "unknown"], ["int", "int"], ["unknown", "fp"]]
+    with_suites = times.assign_coords(
+        suite=(("benchmark", "version"), np.array(suites, dtype=object))
+    )
+    verdicts = with_suites.perf.compare("old", by="suite")
     expected = times.assign_coords(suite=("benchmark", ["int", "int", "fp"])).perf.compare(
         "old", by="suite"
     )
     xr.testing.assert_equal(
-        found.drop_vars("benchmark_suite"), expected.drop_vars("benchmark_suite")
+        verdicts.drop_vars("benchmark_suite"), expected.drop_vars("benchmark_suite")
     )
-    said[0][1] = "fp"
-    mixed = times.assign_coords(suite=(("benchmark", "version"), np.array(said, dtype=object)))
+    suites[0][1] = "fp"
+    mixed = times.assign_coords(suite=(("benchmark", "version"), np.array(suites, dtype=object)))
     with pytest.raises(
         ValueError,
         match="different suites are not compared: 'fp' against 'int' in the baseline, of 1 cell ",
@@ -274,29 +283,29 @@ def test_a_family_names_dims_of_the_answer_alone(suite):
 
 def test_pairs_of_a_family_count_once(suite):
     """Of 3 versions there are 3 pairs, of which each and its reverse has the same corrected p."""
-    few, call = suite.isel(execution=slice(0, 4)), {"dim": "version", "correction": "holm"}
-    found = few.perf.pairwise(**call)
+    four_units, call = suite.isel(execution=slice(0, 4)), {"dim": "version", "correction": "holm"}
+    verdicts = four_units.perf.pairwise(**call)
     np.testing.assert_allclose(
-        found["interval_level"].where(found["pvalue"].notnull()).max(), 1 - 0.05 / (3 * 3 * 2)
+        verdicts["interval_level"].where(verdicts["pvalue"].notnull()).max(), 1 - 0.05 / (3 * 3 * 2)
     )
     for name in ("pvalue", "pvalue_adjusted"):
-        mirrored = found[name].values.swapaxes(
-            found[name].dims.index("version"), found[name].dims.index("baseline")
+        mirrored = verdicts[name].values.swapaxes(
+            verdicts[name].dims.index("version"), verdicts[name].dims.index("baseline")
         )
-        np.testing.assert_allclose(found[name].values, mirrored, rtol=1e-9)
+        np.testing.assert_allclose(verdicts[name].values, mirrored, rtol=1e-9)
 
 
 def test_pairwise_is_compare_against_every_label(suite):
     """Along `baseline`, with NaN where a label meets itself."""
-    found = suite.perf.pairwise(dim="version", threshold=0.01)
-    assert found["estimate"].dims == ("benchmark", "version", "machine", "baseline")
+    verdicts = suite.perf.pairwise(dim="version", threshold=0.01)
+    assert verdicts["estimate"].dims == ("benchmark", "version", "machine", "baseline")
     for label in ("v1", "v2", "v3"):
         expected = suite.perf.compare(label, threshold=0.01)
-        part = found.sel(baseline=label).sel(version=expected["version"])
-        np.testing.assert_allclose(part["upper"], expected["upper"])
-        assert (part["verdict"] == expected["verdict"]).all()
-        assert np.isnan(found["estimate"].sel(baseline=label, version=label)).all()
-        assert (found["verdict"].sel(baseline=label, version=label) == "inconclusive").all()
+        against_label = verdicts.sel(baseline=label).sel(version=expected["version"])
+        np.testing.assert_allclose(against_label["upper"], expected["upper"])
+        assert (against_label["verdict"] == expected["verdict"]).all()
+        assert np.isnan(verdicts["estimate"].sel(baseline=label, version=label)).all()
+        assert (verdicts["verdict"].sel(baseline=label, version=label) == "inconclusive").all()
     with pytest.raises(ValueError, match="nothing to compare: dim 'version' has the labels 'v1'"):
         suite.sel(version=["v1"]).perf.pairwise(dim="version")
     with pytest.warns(UserWarning, match="rest on one execution") as caught:
@@ -310,13 +319,15 @@ def test_pairwise_keeps_what_is_known_of_its_labels(suite):
     build, flags = (
         np.array(values, dtype=object) for values in (["a", "b", "c"], [["x", "y", "z"]] * 3)
     )
-    known = suite.assign_coords(build=("version", build), flags=(("benchmark", "version"), flags))
-    found, alone = (
-        times.perf.pairwise(dim="version")
-        for times in (known, known.sel(benchmark="fft", drop=True))
+    with_descriptors = suite.assign_coords(
+        build=("version", build), flags=(("benchmark", "version"), flags)
     )
-    assert found["build"].values.tolist() == alone["build"].values.tolist() == ["a", "b", "c"]
-    assert found["flags"].sel(benchmark="fft").values.tolist() == ["x", "y", "z"]
+    pairs, alone = (
+        times.perf.pairwise(dim="version")
+        for times in (with_descriptors, with_descriptors.sel(benchmark="fft", drop=True))
+    )
+    assert pairs["build"].values.tolist() == alone["build"].values.tolist() == ["a", "b", "c"]
+    assert pairs["flags"].sel(benchmark="fft").values.tolist() == ["x", "y", "z"]
     with pytest.raises(ValueError, match=r"rename\({'baseline': 'data_baseline'}\)"):
         suite.rename(version="baseline").perf.pairwise(dim="baseline")
 
@@ -346,12 +357,12 @@ def test_single_precision_is_widened_first(chunked):
         ("ratio_interval", {"baseline": "old"}),
         ("compare", {"baseline": "old"}),
     ):
-        found, expected = (
+        verdicts, expected = (
             getattr(times.perf, name)(**keywords).compute() for times in (narrow, wide)
         )
-        xr.testing.assert_identical(found.drop_attrs(), expected.drop_attrs())
-        assert (found["upper"] > found["lower"]).all()
-    assert ((found["pvalue"] <= 0.05) == (found["verdict"] != "inconclusive")).all()
+        xr.testing.assert_identical(verdicts.drop_attrs(), expected.drop_attrs())
+        assert (verdicts["upper"] > verdicts["lower"]).all()
+    assert ((verdicts["pvalue"] <= 0.05) == (verdicts["verdict"] != "inconclusive")).all()
 
 
 def suite_of_builds(correlation, seed=4, **dims):
@@ -375,10 +386,10 @@ def test_correlated_benchmarks_are_noted(lazy):
     if lazy:
         pytest.importorskip("dask.array")
     with warned(None if lazy else "shared='binary'"):
-        found = (times.chunk(version=1) if lazy else times).perf.compare("old").compute()
-    (note,) = found.perf.notes()
+        verdicts = (times.chunk(version=1) if lazy else times).perf.compare("old").compute()
+    (note,) = verdicts.perf.notes()
     assert note.code == "move_together"
-    assert note.values["correlation"] == pytest.approx(found["suite_correlation"].item())
+    assert note.values["correlation"] == pytest.approx(verdicts["suite_correlation"].item())
     assert 0.0 < note.values["correlation"] < 1.0
     for options in ({"shared": "binary"}, {"shared": ()}, {"paired": "binary"}):
         assert not times.perf.compare("old", **options).perf.notes()
@@ -405,16 +416,16 @@ def test_what_one_comparison_says_beside_the_verdict():
     is ruled out."""
     new, old = np.array([9.0, 9.2, 8.9, 9.1]), np.array([10.0, 10.3, 9.9, 10.1])
     times = perfarray.from_samples({"old": old.tolist(), "new": new.tolist()})
-    found = times.perf.compare("old", threshold=0.02).squeeze()
-    assert (found["candidate_mean"].item(), found["baseline_mean"].item()) == pytest.approx(
+    verdicts = times.perf.compare("old", threshold=0.02).squeeze()
+    assert (verdicts["candidate_mean"].item(), verdicts["baseline_mean"].item()) == pytest.approx(
         (new.mean(), old.mean()), rel=1e-12
     )
-    assert found["candidate_mean"].attrs["units"] == "s"
+    assert verdicts["candidate_mean"].attrs["units"] == "s"
     error = np.hypot(stats.sem(new) / new.mean(), stats.sem(old) / old.mean())
-    quantiles = stats.t.ppf([0.975, 0.8], found["df"].item()).sum()
-    assert found["smallest_change"].item() == pytest.approx(1.02 * np.exp(quantiles * error) - 1)
-    assert found["not_slower"].item()
-    assert found["pvalue_not_slower"].item() <= 0.025
+    quantiles = stats.t.ppf([0.975, 0.8], verdicts["df"].item()).sum()
+    assert verdicts["smallest_change"].item() == pytest.approx(1.02 * np.exp(quantiles * error) - 1)
+    assert verdicts["not_slower"].item()
+    assert verdicts["pvalue_not_slower"].item() <= 0.025
     slow = xr.concat([times.sel(version=["old"]), times.sel(version=["new"]) * (10 / 9)], "version")
     slow = slow.assign(time=slow["time"].assign_attrs(units="s", better="lower"))
     upper = slow.perf.compare("old")["upper"].item()
@@ -428,11 +439,13 @@ def test_intervals_of_equivalents_lie_inside_the_band():
     values = np.random.default_rng(22).normal(1, 0.01, (2, 40, 8))
     values[1, :2] *= 1.5
     new, old = (in_seconds(side, "benchmark", "execution") for side in values[::-1])
-    found = new.perf.compare(old, threshold=0.015, correction="bh")
-    equivalent = found["verdict"] == "equivalent"
+    verdicts = new.perf.compare(old, threshold=0.015, correction="bh")
+    equivalent = verdicts["verdict"] == "equivalent"
     assert equivalent.sum() == 13
-    assert ((found["lower"] > 0.985) & (found["upper"] < 1.015)).values[equivalent.values].all()
-    assert (found["interval_level"] == 1 - 15 * 0.05 / 40).all()
+    assert (
+        ((verdicts["lower"] > 0.985) & (verdicts["upper"] < 1.015)).values[equivalent.values].all()
+    )
+    assert (verdicts["interval_level"] == 1 - 15 * 0.05 / 40).all()
 
 
 @pytest.mark.slow
@@ -441,13 +454,13 @@ def test_the_smallest_change_is_seen_with_80_percent_power():
     comparisons at 5, 10 and 30 units a side."""
     rng, count = np.random.default_rng(3), experiments(10_000)
     for units, expected in ((5, 0.77), (10, 0.785), (30, 0.80)):
-        old, same = (
+        old, candidate = (
             in_seconds(rng.normal(1, 0.02, (count, units)), "case", "execution") for _ in range(2)
         )
-        change = float(same.perf.compare(old)["smallest_change"].mean())
+        change = float(candidate.perf.compare(old)["smallest_change"].mean())
         power = float(
             (
-                ((1 + change) * same).assign_attrs(units="s").perf.compare(old)["verdict"]
+                ((1 + change) * candidate).assign_attrs(units="s").perf.compare(old)["verdict"]
                 == "slower"
             ).mean()
         )
@@ -503,9 +516,9 @@ def test_rounded_values_are_not_called_skewed(units):
             noisy.perf.mean_interval(),
             noisy.perf.ratio_interval(steady.assign_attrs(units="s")),
         ]
-    for found in results:
-        assert float((found["normality_pvalue"] <= 0.05).mean()) < 0.05
-        assert {note.code for note in found.perf.notes()} <= {"no_spread"}
+    for verdicts in results:
+        assert float((verdicts["normality_pvalue"] <= 0.05).mean()) < 0.05
+        assert {note.code for note in verdicts.perf.notes()} <= {"no_spread"}
 
 
 @pytest.mark.slow
@@ -519,10 +532,10 @@ def test_few_noisy_units_are_noted_where_limits_fail():
             20 * (rng.random((count, 5)) < 0.2) if law == "two modes" else 0
         )
         sides = ((0.02, noise), (0.004, rng.normal(size=(count, 5))))
-        new, old = (in_seconds(1 + spread * part, "case", "execution") for spread, part in sides)
+        new, old = (in_seconds(1 + spread * noise, "case", "execution") for spread, noise in sides)
         with warnings.catch_warnings(action="ignore"):
-            found = new.perf.ratio_interval(old)
-        rates[law] = float((found["normality_pvalue"] <= 0.05).mean())
+            interval = new.perf.ratio_interval(old)
+        rates[law] = float((interval["normality_pvalue"] <= 0.05).mean())
     assert rates["normal"] < 0.05 + 4 * np.sqrt(0.05 * 0.95 / count)
     assert rates["two modes"] > 0.6
 
@@ -530,28 +543,28 @@ def test_few_noisy_units_are_noted_where_limits_fail():
 def test_many_pairs_say_what_nothing_corrects(suite):
     """Of p pairs alike, each told apart in 5 %: the table gives 1 - 0.95^p, and none of a corrected
     call or of a single pair."""
-    few = suite.isel(execution=slice(0, 5), machine=0, drop=True)
-    found = few.perf.pairwise(dim="version", shared=())
+    five_units = suite.isel(execution=slice(0, 5), machine=0, drop=True)
+    verdicts = five_units.perf.pairwise(dim="version", shared=())
     sentence = (
         "9 verdicts at once: a chance of up to 37 % to tell apart what does not differ "
         "(correction='holm' bounds it)"
     )
-    assert sentence in found.perf.table().attrs["about"].split("; ")
+    assert sentence in verdicts.perf.table().attrs["about"].split("; ")
     assert (
         "3 verdicts at once: a chance of up to 14 %"
-        in found.sel(benchmark="fft").perf.table().attrs["about"]
+        in verdicts.sel(benchmark="fft").perf.table().attrs["about"]
     )
-    assert "6 verdicts at once" in found.sel(baseline="v1").perf.table().attrs["about"]
+    assert "6 verdicts at once" in verdicts.sel(baseline="v1").perf.table().attrs["about"]
     for correction in ("holm", "bh"):
         assert (
             "at once"
-            not in few.perf.pairwise(dim="version", shared=(), correction=correction)
+            not in five_units.perf.pairwise(dim="version", shared=(), correction=correction)
             .perf.table()
             .attrs["about"]
         )
     assert (
         "at once"
-        not in few.isel(benchmark=0, version=[0, 1])
+        not in five_units.isel(benchmark=0, version=[0, 1])
         .perf.pairwise(dim="version")
         .perf.table()
         .attrs["about"]

@@ -19,8 +19,8 @@ def error_of(rate: float, count: int) -> float:
     return 4 * np.sqrt(rate * (1 - rate) / count)
 
 
-def covered(found, truth=1.0, row=""):
-    return float(((found[f"{row}lower"] <= truth) & (found[f"{row}upper"] >= truth)).mean())
+def covered(result, truth=1.0, row=""):
+    return float(((result[f"{row}lower"] <= truth) & (result[f"{row}upper"] >= truth)).mean())
 
 
 @pytest.mark.parametrize("units", [5, 8, 20])
@@ -30,9 +30,11 @@ def test_fieller_satterthwaite_covers_95_percent(units):
         "sizes": {"execution": units, "iteration": 3},
         "variances": {"execution": 0.02**2, "iteration": 0.03**2},
     }
-    found = perfarray.coverage("ratio_interval", **nest, n_experiments=EXPERIMENTS, rng=100 * units)
+    coverage = perfarray.coverage(
+        "ratio_interval", **nest, n_experiments=EXPERIMENTS, rng=100 * units
+    )
     error = error_of(0.95, EXPERIMENTS) / 2
-    assert 0.944 - error <= float(found["estimate"]) <= 0.957 + error
+    assert 0.944 - error <= float(coverage["estimate"]) <= 0.957 + error
 
 
 def test_shared_builds_cover_95_percent_where_independence_covers_67():
@@ -62,8 +64,8 @@ def test_mean_interval_covers_ragged_nests():
         "sizes": {"execution": 8, "iteration": (1, 12)},
         "variances": {"execution": 1e-4, "iteration": 4e-4},
     }
-    found = perfarray.coverage("mean_interval", **nest, n_experiments=EXPERIMENTS, rng=3)
-    assert abs(float(found["estimate"]) - 0.95) < min(error_of(0.95, EXPERIMENTS), 0.01)
+    coverage = perfarray.coverage("mean_interval", **nest, n_experiments=EXPERIMENTS, rng=3)
+    assert abs(float(coverage["estimate"]) - 0.95) < min(error_of(0.95, EXPERIMENTS), 0.01)
 
 
 @pytest.mark.parametrize(
@@ -98,8 +100,8 @@ def test_corrections_keep_the_family_at_5_percent(dims, ask, alone):
     ]
     for correction in ("holm", "bh"):
         false = [
-            np.nanmin(correct(*each, correction=correction, alpha=0.05)[0]) <= 0.05
-            for each in zip(*pvalues, strict=True)
+            np.nanmin(correct(*family, correction=correction, alpha=0.05)[0]) <= 0.05
+            for family in zip(*pvalues, strict=True)
         ]
         assert np.mean(false) < 0.05 + error_of(0.05, count)
 
@@ -112,13 +114,13 @@ def test_a_paired_suite_row_covers_95_percent_whatever_moves_together(correlatio
     session = 0.03 * rng.normal(size=(count, 13, 5))
     sides = []
     for _ in range(2):
-        common, own = rng.normal(size=(count, 1, 5)), rng.normal(size=(count, 13, 5))
+        common, noise = rng.normal(size=(count, 1, 5)), rng.normal(size=(count, 13, 5))
         values = (
-            1 + session + 0.02 * (np.sqrt(correlation) * common + np.sqrt(1 - correlation) * own)
+            1 + session + 0.02 * (np.sqrt(correlation) * common + np.sqrt(1 - correlation) * noise)
         )
         sides.append(in_seconds(values, "case", "benchmark", "session"))
-    found = sides[0].perf.compare(sides[1], paired="session")
-    assert abs(covered(found, row="suite_") - 0.95) < error_of(0.95, count)
+    verdicts = sides[0].perf.compare(sides[1], paired="session")
+    assert abs(covered(verdicts, row="suite_") - 0.95) < error_of(0.95, count)
 
 
 def test_verdicts_of_positive_data_are_given_wherever_p_allows():
@@ -131,17 +133,17 @@ def test_verdicts_of_positive_data_are_given_wherever_p_allows():
         )
         for mean in (3.0, 1.0)
     )
-    found = new.perf.compare(old)
-    sure = found["verdict"].isin(["faster", "slower"])
-    assert (sure == (found["pvalue"] <= 0.05)).all()
-    assert abs(float(sure.mean()) - 0.371) < error_of(0.371, count)
-    assert (found["kind"] == "at_least").any()
-    assert (found["lower"].where(found["kind"] != "unbounded") >= 0).sum() == (
-        found["kind"] != "unbounded"
+    verdicts = new.perf.compare(old)
+    is_decided = verdicts["verdict"].isin(["faster", "slower"])
+    assert (is_decided == (verdicts["pvalue"] <= 0.05)).all()
+    assert abs(float(is_decided.mean()) - 0.371) < error_of(0.371, count)
+    assert (verdicts["kind"] == "at_least").any()
+    assert (verdicts["lower"].where(verdicts["kind"] != "unbounded") >= 0).sum() == (
+        verdicts["kind"] != "unbounded"
     ).sum()
 
 
-def drawn(rng, law, shape):
+def random_values(rng, law, shape):
     if law == "lognormal":
         return (np.exp(rng.normal(size=shape)) - np.exp(0.5)) / np.sqrt((np.e - 1) * np.e)
     if law == "two modes":
@@ -162,12 +164,12 @@ def test_printed_coverage_holds():
     heading, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     rng, count = np.random.default_rng(21), EXPERIMENTS
     assert len(rows) == 8
-    for place, *cells in rows:
-        sizes = [int(number) for number in place.split(",")]
+    for label, *cells in rows:
+        sizes = [int(number) for number in label.split(",")]
         for law, printed in zip(heading[1:], cells, strict=True):
             laws = zip(sizes, (0.08, 0.02), strict=True)
             new, old = (
-                in_seconds(1 + spread * drawn(rng, law, (count, size)), "case", "execution")
+                in_seconds(1 + spread * random_values(rng, law, (count, size)), "case", "execution")
                 for size, spread in laws
             )
             share = covered(new.perf.ratio_interval(old))

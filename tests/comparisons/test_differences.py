@@ -85,10 +85,10 @@ def test_stopped_runs_open_the_limit_towards_what_they_would_have_taken():
     times = perfarray.from_samples(
         {"old": [10.0, 10.1, 9.9, 10.0], "new": [12.0, 20.0, 12.2, 12.1]}
     )
-    stopped = times.assign_coords(
+    with_stopped_runs = times.assign_coords(
         censored=(("version", "execution"), [[False] * 4, [False, True, False, False]])
     )
     with pytest.warns(perfarray.PerfarrayWarning):
-        verdicts = stopped.perf.compare("old")
+        verdicts = with_stopped_runs.perf.compare("old")
     assert verdicts["difference_upper"].item() == np.inf
     assert np.isfinite(verdicts["difference_lower"].item())

@@ -58,8 +58,8 @@ def test_pooled_alarms_follow_from_the_share(script, rates):
     share."""
     for executions, iterations in script.DESIGNS:
         design = f"{executions} x {iterations}"
-        known = 2 * NormalDist().cdf(-1.96 / (1 + (iterations - 1) * script.SHARE) ** 0.5)
-        assert abs(rates.sel(design=design, rule="pooled t (pyperf)").item() - known) < 0.06
+        theory = 2 * NormalDist().cdf(-1.96 / (1 + (iterations - 1) * script.SHARE) ** 0.5)
+        assert abs(rates.sel(design=design, rule="pooled t (pyperf)").item() - theory) < 0.06
 
 
 def test_the_printed_table_holds(script, rates):
@@ -67,9 +67,13 @@ def test_the_printed_table_holds(script, rates):
     assert heading[1:] == list(script.RULES)
     assert list(rows) == rates["design"].values.tolist()
     for design, cells in rows.items():
-        again, error = (
+        recomputed, error = (
             rates.sel(design=design).values,
             script.standard_error(rates).sel(design=design).values,
         )
-        for (rate, printed_error), value, one in zip(cells, again, error, strict=True):
-            assert abs(rate / 100 - value) < 4 * np.hypot(one, printed_error / 100) + 0.002
+        for (rate, printed_error), value, standard_error in zip(
+            cells, recomputed, error, strict=True
+        ):
+            assert (
+                abs(rate / 100 - value) < 4 * np.hypot(standard_error, printed_error / 100) + 0.002
+            )

@@ -22,15 +22,15 @@ Bonferroni's interval of it reaches across 1.
 def times():
     spread = np.array([-1.5, -0.8, -0.2, 0.3, 0.9, 1.3]) / 130
     sides = np.array([[10.0 * (1 + spread), 10.0 * ratio * (1 + spread[::-1])] for ratio in RATIOS])
-    made = perfarray.from_samples(
+    samples = perfarray.from_samples(
         dict(zip("abcde", sides.tolist(), strict=True)),
         dim="benchmark",
         level=("version", "execution"),
     )
-    return made.assign_coords(version=["old", "new"])
+    return samples.assign_coords(version=["old", "new"])
 
 
-def shown(times, tmp_path, **choices):
+def texts_of_level(times, tmp_path, **choices):
     """Return what the table, the picture, the command and the report say, and the comparison."""
     result = times.perf.compare("old", **choices)
     files = [tmp_path / f"{side}.csv" for side in ("old", "new")]
@@ -60,18 +60,18 @@ def shown(times, tmp_path, **choices):
 def test_the_level_is_the_same_everywhere(times, tmp_path, correction, level):
     """Table, picture, command and report give the level that the limits have, and no other, but for
     the suite's."""
-    result, texts = shown(times, tmp_path, correction=correction, confidence_level=level)
+    result, texts = texts_of_level(times, tmp_path, correction=correction, confidence_level=level)
     share = {None: 1, "holm": 1 / 5, "bh": 4 / 5}[correction]
     np.testing.assert_allclose(result["interval_level"], 1 - share * (1 - level))
     expected = f"{100 * (1 - share * (1 - level)):g} %"
     for text in texts.values():
         assert re.search(rf"(?<![\d.]){re.escape(expected)} (confidence )?interval", text), text
-        stated = set(
+        levels = set(
             re.findall(
                 r"([\d.]+) % (?:confidence )?interval", text.partition("Do the methods agree")[0]
             )
         )
-        assert stated == {expected.removesuffix(" %")}
+        assert levels == {expected.removesuffix(" %")}
         assert correction is None or f"suite {100 * level:g} %" in re.sub(r"'s| is at", "", text)
 
 
@@ -80,7 +80,7 @@ def test_the_level_is_the_same_everywhere(times, tmp_path, correction, level):
 def test_verdicts_that_intervals_do_not_show_are_marked(times, tmp_path, correction):
     """Holm rejects more than Bonferroni's intervals show: such a row has a mark, and a sentence
     says why; no other row has one."""
-    result, texts = shown(times, tmp_path, correction=correction, confidence_level=0.95)
+    result, texts = texts_of_level(times, tmp_path, correction=correction, confidence_level=0.95)
     disagree = correction == "holm"
     assert result["verdict"].sel(version="new").values.tolist() == ["slower"] * 4 + ["inconclusive"]
     assert (result["lower"].sel(benchmark="d").item() < 1) == disagree

@@ -22,7 +22,7 @@ def limits(result):
     return [result[name].item() for name in ("lower", "upper")]
 
 
-def stopped(version, execution):
+def marks_of_run(version, execution):
     """Return which run of the plain timings was stopped."""
     marks = np.arange(12).reshape(2, 6) == 6 * version + execution
     return xr.DataArray(marks, dims=("version", "execution"))
@@ -89,18 +89,18 @@ def test_runs_are_those_of_the_value():
     """Lower levels are averaged first, and the estimate is the ratio of what `run_estimate`
     gives."""
     for value in NEST:
-        found = NESTED.perf.ratio_interval("old", statistic="median", value=value)[
+        estimate = NESTED.perf.ratio_interval("old", statistic="median", value=value)[
             "estimate"
         ].item()
-        own = NESTED.perf.run_estimate(statistic="median", value=value)["estimate"]
-        assert found == pytest.approx(
-            (own.sel(version="new") / own.sel(version="old")).item(), rel=1e-12
+        run_medians = NESTED.perf.run_estimate(statistic="median", value=value)["estimate"]
+        assert estimate == pytest.approx(
+            (run_medians.sel(version="new") / run_medians.sel(version="old")).item(), rel=1e-12
         )
         with collecting_notes():
-            drawn = NESTED.perf.ratio_interval(
+            interval = NESTED.perf.ratio_interval(
                 "old", statistic="median", value=value, method="percentile", rng=1, n_resamples=50
             )
-        assert drawn["estimate"].item() == pytest.approx(found, rel=1e-12)
+        assert interval["estimate"].item() == pytest.approx(estimate, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -111,17 +111,17 @@ def test_drawn_limits_are_near_those_of_order_statistics(options):
     """The bootstrap, which covers less, lies inside some wider interval of the same median, and
     draws the same numbers again."""
     choices = {"statistic": "median", "method": "percentile", "rng": 1, "n_resamples": 99} | options
-    with collecting_notes() as told:
-        first, again = (limits(NESTED.perf.ratio_interval("old", **choices)) for _ in range(2))
+    with collecting_notes() as notes:
+        first, second = (limits(NESTED.perf.ratio_interval("old", **choices)) for _ in range(2))
     wide = limits(
         NESTED.perf.ratio_interval(
             "old", statistic="median", confidence_level=0.999, paired=options.get("paired")
         )
     )
-    assert first == again
+    assert first == second
     assert wide[0] < first[0] < first[1] < wide[1]
     assert (
-        options.get("resample") == "flat" or "method='order_statistics' is not" in told[0].message
+        options.get("resample") == "flat" or "method='order_statistics' is not" in notes[0].message
     )
 
 
@@ -129,36 +129,42 @@ def test_drawn_limits_are_near_those_of_order_statistics(options):
 def test_few_units_are_told(units, code):
     """Fewer than six units of one run have no interval of 95 %: a note says so and names the number
     that has."""
-    with pytest.warns(perfarray.PerfarrayWarning) as told:
-        found = PLAIN.isel(execution=slice(units)).perf.ratio_interval("old", statistic="median")
-    assert [note.code for note in told[0].message.notes] == [code]
-    assert found["kind"].item() == ("bounded" if units == 1 else "unbounded")
+    with pytest.warns(perfarray.PerfarrayWarning) as caught:
+        interval = PLAIN.isel(execution=slice(units)).perf.ratio_interval("old", statistic="median")
+    assert [note.code for note in caught[0].message.notes] == [code]
+    assert interval["kind"].item() == ("bounded" if units == 1 else "unbounded")
     if code == "no_limit":
-        assert "6 executions of one run each have both" in str(told[0].message)
-        assert limits(found) == [-np.inf, np.inf]
+        assert "6 executions of one run each have both" in str(caught[0].message)
+        assert limits(interval) == [-np.inf, np.inf]
 
 
 def test_stopped_runs_leave_what_is_sure():
     """A stopped run beyond the median leaves the ratio as it is and opens one side; too many leave
     a bound, and both sides nothing."""
-    new, old = (stopped(*place) for place in ((1, 4), (0, 5)))
-    whole = limits(PLAIN.perf.ratio_interval("old", statistic="median"))
+    new, old = (marks_of_run(*indices) for indices in ((1, 4), (0, 5)))
+    complete = limits(PLAIN.perf.ratio_interval("old", statistic="median"))
 
-    def asked(marks):
+    def interval_of_marked(marks):
         return PLAIN.assign_coords(censored=marks).perf.ratio_interval("old", statistic="median")
 
     with pytest.warns(
         perfarray.PerfarrayWarning, match="limits hold whatever they would have taken"
     ):
-        one, other, both, all_of_them = (
-            asked(new),
-            asked(old),
-            asked(new | old),
-            asked(~(new & old)),
+        new_stopped, old_stopped, both_stopped, all_of_them = (
+            interval_of_marked(new),
+            interval_of_marked(old),
+            interval_of_marked(new | old),
+            interval_of_marked(~(new & old)),
         )
-    assert (limits(one), one["kind"].item()) == ([pytest.approx(whole[0]), np.inf], "at_least")
-    assert (limits(other), other["kind"].item()) == ([0.0, pytest.approx(whole[1])], "at_most")
-    assert (both["kind"].item(), both["estimate"].item()) == (
+    assert (limits(new_stopped), new_stopped["kind"].item()) == (
+        [pytest.approx(complete[0]), np.inf],
+        "at_least",
+    )
+    assert (limits(old_stopped), old_stopped["kind"].item()) == (
+        [0.0, pytest.approx(complete[1])],
+        "at_most",
+    )
+    assert (both_stopped["kind"].item(), both_stopped["estimate"].item()) == (
         "unbounded",
         pytest.approx(8.25 / 10.25),
     )
@@ -177,8 +183,8 @@ def test_coverage_is_kept(sizes, variances, distribution):
     """Limits cover at least 95 % within chance, and not all; a program is seldom called faster or
     slower than itself."""
     nest = {"sizes": sizes, "variances": variances, "distribution": distribution, "rng": 1}
-    found = perfarray.coverage("ratio_interval", statistic="median", n_experiments=600, **nest)
-    assert 0.95 - 3 * 0.009 < found["estimate"] <= 0.995
+    coverage = perfarray.coverage("ratio_interval", statistic="median", n_experiments=600, **nest)
+    assert 0.95 - 3 * 0.009 < coverage["estimate"] <= 0.995
     alarms = perfarray.false_alarm_rate(
         "compare", statistic="median", n_experiments=60, dims={"benchmark": 6}, **nest
     )
@@ -210,11 +216,11 @@ def test_speedups_without_limits_say_why():
             "old", statistic="median", confidence_level=0.95
         )
     with pytest.warns(perfarray.PerfarrayWarning, match="stopped"):
-        found = PLAIN.assign_coords(censored=stopped(1, 4)).perf.speedup(
+        speedup = PLAIN.assign_coords(censored=marks_of_run(1, 4)).perf.speedup(
             "old", statistic="median", confidence_level=0.95
         )
-    assert limits(found)[0] == -np.inf
-    assert np.isfinite(limits(found)[1])
+    assert limits(speedup)[0] == -np.inf
+    assert np.isfinite(limits(speedup)[1])
 
 
 FACTORS = np.linspace(0.8, 1.1, 8)[:, None, None, None]
@@ -240,32 +246,32 @@ def test_a_verdict_is_what_the_limits_say(options, threshold):
     """Limits of a comparison are those of the ratio of medians, and verdicts and p-values say on
     which side of the band they lie."""
     with collecting_notes():
-        found = SUITE.perf.compare("old", statistic="median", threshold=threshold, **options)
+        verdicts = SUITE.perf.compare("old", statistic="median", threshold=threshold, **options)
         ratio = SUITE.perf.ratio_interval("old", statistic="median", **options)
     for name in ("estimate", "lower", "upper", "n", "kind", "df"):
-        xr.testing.assert_identical(found[name].drop_attrs(), ratio[name].drop_attrs())
-    outside = (found["lower"] > 1 + threshold) | (found["upper"] < 1 - threshold)
-    inside = (found["lower"] >= 1 - threshold) & (found["upper"] <= 1 + threshold)
-    xr.testing.assert_equal(outside, found["pvalue"] <= 0.05)
-    xr.testing.assert_equal(outside, found["verdict"].isin(["faster", "slower"]))
-    xr.testing.assert_equal(inside, found["verdict"] == "equivalent")
-    xr.testing.assert_equal(inside, found["pvalue_equivalent"] <= 0.025)
-    xr.testing.assert_equal(found["upper"] <= 1 + threshold, found["not_slower"])
+        xr.testing.assert_identical(verdicts[name].drop_attrs(), ratio[name].drop_attrs())
+    outside = (verdicts["lower"] > 1 + threshold) | (verdicts["upper"] < 1 - threshold)
+    inside = (verdicts["lower"] >= 1 - threshold) & (verdicts["upper"] <= 1 + threshold)
+    xr.testing.assert_equal(outside, verdicts["pvalue"] <= 0.05)
+    xr.testing.assert_equal(outside, verdicts["verdict"].isin(["faster", "slower"]))
+    xr.testing.assert_equal(inside, verdicts["verdict"] == "equivalent")
+    xr.testing.assert_equal(inside, verdicts["pvalue_equivalent"] <= 0.025)
+    xr.testing.assert_equal(verdicts["upper"] <= 1 + threshold, verdicts["not_slower"])
 
 
 def test_a_p_value_of_medians_by_hand():
     """Six runs above a constant: limits hold 1 out until they leave the smallest run, at twice the
     chance of six heads."""
     times = perfarray.from_samples({"old": [1.0] * 20, "new": [1.2, 1.3, 1.4, 1.5, 1.6, 1.7]})
-    found = times.perf.compare("old", statistic="median")
-    assert found["pvalue"].item() == pytest.approx(2 / 2**6, abs=1e-3)
+    verdicts = times.perf.compare("old", statistic="median")
+    assert verdicts["pvalue"].item() == pytest.approx(2 / 2**6, abs=1e-3)
     assert (
-        found["verdict"].item(),
-        found["candidate_median"].item(),
-        found["baseline_median"].item(),
+        verdicts["verdict"].item(),
+        verdicts["candidate_median"].item(),
+        verdicts["baseline_median"].item(),
     ) == ("slower", 1.45, 1.0)
-    assert "candidate_mean" not in found
-    table = found.perf.table()
+    assert "candidate_mean" not in verdicts
+    table = verdicts.perf.table()
     assert table.attrs["about"] == "version new; 95 % intervals; medians; n counts executions"
     assert table.iloc[0, 0] == "1.00 s -> 1.45 s"
 
@@ -273,16 +279,20 @@ def test_a_p_value_of_medians_by_hand():
 def test_corrected_verdicts_of_medians():
     """Holm's p-values are corrected, intervals are Bonferroni's, and every pair of labels is
     counted once."""
-    found = SUITE.perf.compare("old", statistic="median", correction="holm")
+    verdicts = SUITE.perf.compare("old", statistic="median", correction="holm")
     wide = SUITE.perf.ratio_interval("old", statistic="median", confidence_level=1 - 0.05 / 8)
-    assert found["lower"].values == pytest.approx(wide["lower"].values, rel=1e-12)
-    assert found["pvalue_adjusted"].min().item() == pytest.approx(8 * found["pvalue"].min().item())
-    both = SUITE.perf.pairwise(dim="version", statistic="median", correction="holm")
-    there, back = (
-        both.sel(version=new, baseline=old) for new, old in (("new", "old"), ("old", "new"))
+    assert verdicts["lower"].values == pytest.approx(wide["lower"].values, rel=1e-12)
+    assert verdicts["pvalue_adjusted"].min().item() == pytest.approx(
+        8 * verdicts["pvalue"].min().item()
     )
-    assert there["pvalue_adjusted"].values == pytest.approx(found["pvalue_adjusted"].values.ravel())
-    assert (1 / back["upper"].values) == pytest.approx(there["lower"].values)
+    pairs = SUITE.perf.pairwise(dim="version", statistic="median", correction="holm")
+    forward, back = (
+        pairs.sel(version=new, baseline=old) for new, old in (("new", "old"), ("old", "new"))
+    )
+    assert forward["pvalue_adjusted"].values == pytest.approx(
+        verdicts["pvalue_adjusted"].values.ravel()
+    )
+    assert (1 / back["upper"].values) == pytest.approx(forward["lower"].values)
 
 
 def test_medians_of_rates_are_the_mirror_image():
@@ -299,17 +309,19 @@ def test_medians_of_rates_are_the_mirror_image():
 def test_the_suite_row_of_medians():
     """It is the geometric mean, joint or not; of one benchmark that benchmark's row; the bootstrap
     has it of independent ones alone."""
-    found = SUITE.perf.compare("old", statistic="median")
-    assert found["suite_estimate"].item() == pytest.approx(
-        np.exp(np.log(found["estimate"]).mean().item())
+    verdicts = SUITE.perf.compare("old", statistic="median")
+    assert verdicts["suite_estimate"].item() == pytest.approx(
+        np.exp(np.log(verdicts["estimate"]).mean().item())
     )
     widths = {}
     for options in ({}, {"shared": "binary"}, {"paired": "binary"}):
         for copies in (2, 8):  # of one benchmark, whose units are then as common as can be
             times = SUITE.isel(benchmark=[0] * copies).assign_coords(benchmark=range(copies))
             with collecting_notes():
-                own = times.perf.compare("old", statistic="median", **options)
-            widths[(*options, copies)] = np.log(own["suite_upper"] / own["suite_lower"]).item()
+                suite_row = times.perf.compare("old", statistic="median", **options)
+            widths[(*options, copies)] = np.log(
+                suite_row["suite_upper"] / suite_row["suite_lower"]
+            ).item()
     assert widths["shared", 8] == pytest.approx(widths["shared", 2])
     assert widths["paired", 8] == pytest.approx(widths["paired", 2])
     assert 0.4 < widths[8,] / widths[2,] < 0.5
@@ -322,12 +334,13 @@ def test_the_suite_row_of_medians():
             same_runs.perf.compare("old", statistic="median", shared=shared)
             for shared in ("binary", ())
         )
-    one, other = (
-        np.log(found["suite_upper"] / found["suite_lower"]).item() for found in (joint, alone)
+    width, expected_width = (
+        np.log(verdicts["suite_upper"] / verdicts["suite_lower"]).item()
+        for verdicts in (joint, alone)
     )
-    assert one == pytest.approx(other, rel=0.2)
-    single = SUITE.isel(benchmark=0).perf.compare("old", statistic="median")
-    assert single["suite_lower"].item() == single["lower"].item()
+    assert width == pytest.approx(expected_width, rel=0.2)
+    one_benchmark = SUITE.isel(benchmark=0).perf.compare("old", statistic="median")
+    assert one_benchmark["suite_lower"].item() == one_benchmark["lower"].item()
     with pytest.raises(ValueError, match="choose method='order_statistics'"):
         SUITE.perf.compare("old", statistic="median", method="bca", shared="binary")
 
@@ -336,30 +349,31 @@ def test_the_suite_row_of_medians():
 def test_lazy_transposed_and_float32_agree(function):
     """Chunks, the order of dims and single precision change nothing beyond rounding."""
     expected = function(SUITE, "old", statistic="median")
-    for other in (SUITE.chunk({"benchmark": 4}), SUITE.transpose(*reversed(SUITE["time"].dims))):
+    for variant in (SUITE.chunk({"benchmark": 4}), SUITE.transpose(*reversed(SUITE["time"].dims))):
         xr.testing.assert_allclose(
-            function(other, "old", statistic="median").compute().transpose(*expected.dims), expected
+            function(variant, "old", statistic="median").compute().transpose(*expected.dims),
+            expected,
         )
-    single = function(SUITE.astype("float32"), "old", statistic="median")
+    float32 = function(SUITE.astype("float32"), "old", statistic="median")
     for name in {"upper", "suite_upper"} & set(expected):
-        xr.testing.assert_allclose(single[name], expected[name], rtol=1e-5)
+        xr.testing.assert_allclose(float32[name], expected[name], rtol=1e-5)
 
 
 def test_few_units_of_medians_have_p_values_and_no_verdict():
     """Five units of one run cannot reach 5 %: their p-value is that of the widest limits; a note
     says how many units would do."""
-    one = SUITE.isel(execution=slice(1), iteration=slice(1))
+    single_runs = SUITE.isel(execution=slice(1), iteration=slice(1))
     for units in (3, 5):
         with pytest.warns(perfarray.PerfarrayWarning, match="6 binaries of one run each have both"):
-            found = one.isel(binary=slice(units)).perf.compare("old", statistic="median")
-        assert (found["verdict"] == "inconclusive").all()
-        assert ((found["pvalue"] > 0.05) & (found["pvalue"] <= 1)).all()
-        assert found["smallest_change"].isnull().all()
-        assert np.isfinite(found["suite_lower"].item())
-    with collecting_notes() as told:
-        found = one.isel(binary=slice(1)).perf.compare("old", statistic="median")
-    assert found["pvalue"].isnull().all()
-    assert [note.code for note in told] == ["single_unit"]
+            verdicts = single_runs.isel(binary=slice(units)).perf.compare("old", statistic="median")
+        assert (verdicts["verdict"] == "inconclusive").all()
+        assert ((verdicts["pvalue"] > 0.05) & (verdicts["pvalue"] <= 1)).all()
+        assert verdicts["smallest_change"].isnull().all()
+        assert np.isfinite(verdicts["suite_lower"].item())
+    with collecting_notes() as notes:
+        verdicts = single_runs.isel(binary=slice(1)).perf.compare("old", statistic="median")
+    assert verdicts["pvalue"].isnull().all()
+    assert [note.code for note in notes] == ["single_unit"]
 
 
 @pytest.mark.parametrize("method", ["percentile", "basic", "bca"])
@@ -368,11 +382,11 @@ def test_replicates_of_one_unit_give_medians_no_limits(method):
     says why."""
     times = perfarray.from_samples({"old": [10.0], "new": [9.0]})
     with pytest.warns(perfarray.PerfarrayWarning, match="one shows no spread"):
-        found = times.perf.ratio_interval(
+        interval = times.perf.ratio_interval(
             "old", statistic="median", method=method, n_resamples=50, rng=1
         )
-    assert found["estimate"].item() == 0.9
-    assert np.isnan(limits(found)).all()
+    assert interval["estimate"].item() == 0.9
+    assert np.isnan(limits(interval)).all()
 
 
 @pytest.mark.parametrize(
@@ -391,13 +405,13 @@ def test_a_cell_without_runs_is_nan_beside_others(function, options):
         [NESTED, NESTED.where(NESTED["version"] == "old")], dim="benchmark"
     ).assign_coords(benchmark=["sort", "fft"])
     with collecting_notes() as notes:
-        both = getattr(times.perf, function)("old", statistic="median", **options)
+        result = getattr(times.perf, function)("old", statistic="median", **options)
         alone = getattr(times.sel(benchmark=["sort"]).perf, function)(
             "old", statistic="median", **options
         )
     assert "no_value" in {note.code for note in notes}
-    xr.testing.assert_equal(both.sel(benchmark=["sort"]), alone)
-    empty = both.sel(benchmark="fft")
+    xr.testing.assert_equal(result.sel(benchmark=["sort"]), alone)
+    empty = result.sel(benchmark="fft")
     assert np.isnan([empty[name].item() for name in ("estimate", "lower", "upper", "df")]).all()
     assert function != "compare" or empty["verdict"].item() == "inconclusive"
 
@@ -406,34 +420,38 @@ def test_a_cell_without_runs_is_nan_beside_others(function, options):
 def test_stopped_runs_leave_verdicts_that_hold(unlimited, chunks):
     """One stopped run of thirty leaves a verdict of medians, limit known or not, where that of
     means would go; half of them leave none."""
-    stopped = xr.zeros_like(SUITE["time"], dtype=bool)
-    stopped[{"version": 1, "benchmark": 0, "binary": 0, "execution": 0}] = True
-    stopped[{"version": 1, "benchmark": 1, "binary": slice(4)}] = True
-    times = SUITE.assign(time=SUITE["time"].where(~stopped)) if unlimited else SUITE
-    times = times.assign_coords(censored=stopped)
+    marks = xr.zeros_like(SUITE["time"], dtype=bool)
+    marks[{"version": 1, "benchmark": 0, "binary": 0, "execution": 0}] = True
+    marks[{"version": 1, "benchmark": 1, "binary": slice(4)}] = True
+    times = SUITE.assign(time=SUITE["time"].where(~marks)) if unlimited else SUITE
+    times = times.assign_coords(censored=marks)
     with collecting_notes():
-        found = (
+        verdicts = (
             (times.chunk(chunks) if chunks else times)
             .perf.compare("old", statistic="median")
             .compute()
         )
         ratio = times.perf.ratio_interval("old", statistic="median")
     for name in ("estimate", "lower", "upper", "kind"):
-        xr.testing.assert_equal(found[name], ratio[name])
-    assert found["verdict"].values.ravel()[:2].tolist() == ["faster", "inconclusive"]
+        xr.testing.assert_equal(verdicts[name], ratio[name])
+    assert verdicts["verdict"].values.ravel()[:2].tolist() == ["faster", "inconclusive"]
     assert any(
-        "limits hold whatever they would have taken" in note.message for note in found.perf.notes()
+        "limits hold whatever they would have taken" in note.message
+        for note in verdicts.perf.notes()
     )
-    assert found["upper"].values.ravel()[1] == np.inf
-    assert (found["suite_upper"].item(), found["suite_verdict"].item()) == (np.inf, "inconclusive")
+    assert verdicts["upper"].values.ravel()[1] == np.inf
+    assert (verdicts["suite_upper"].item(), verdicts["suite_verdict"].item()) == (
+        np.inf,
+        "inconclusive",
+    )
 
 
 def separated(benchmarks=20, units=8):
     """Return benchmarks of which every new run is slower than every old one."""
     rng = np.random.default_rng(1)
     runs = {
-        f"b{place}": [rng.normal(mean, 0.1, units) for mean in (10, 12)]
-        for place in range(benchmarks)
+        f"b{number}": [rng.normal(mean, 0.1, units) for mean in (10, 12)]
+        for number in range(benchmarks)
     }
     return perfarray.from_samples(
         runs, dim="benchmark", level=("version", "execution")
@@ -453,27 +471,27 @@ def test_complete_separations_are_seen_by_ranks(chunks):
     assert ((ranked["lower"] > 1) & (ranked["upper"] < 1.3) & (ranked["kind"] == "bounded")).all()
     assert [note.code for note in ranked.perf.notes()] == ["suite_unadjusted", "common_shift"]
     assert not separated(1).perf.compare("old", statistic="median", method="rank").perf.notes()
-    with collecting_notes() as told:
+    with collecting_notes() as notes:
         ordered = separated().perf.compare("old", statistic="median", correction="holm")
     assert (ordered["verdict"] == "inconclusive").all()
     assert (
         "9 executions of one run each have both, fewer at a lower confidence_level. "
         "method='rank' needs 6, and"
-    ) in told[0].message
+    ) in notes[0].message
 
 
 def test_ratios_by_ranks():
     """The Hodges-Lehmann ratio with the limits of both functions; rates are the mirror image; one
     value of each unit is ranked."""
     times, rank = separated(3), {"statistic": "median", "method": "rank"}
-    found, compared = times.perf.ratio_interval("old", **rank), times.perf.compare("old", **rank)
+    interval, verdicts = times.perf.ratio_interval("old", **rank), times.perf.compare("old", **rank)
     for name in ("estimate", "lower", "upper", "n"):
-        xr.testing.assert_allclose(found[name], compared[name])
+        xr.testing.assert_allclose(interval[name], verdicts[name])
     rates = (
         (1 / times["time"]).assign_attrs(units="1/s", better="higher").perf.compare("old", **rank)
     )
-    np.testing.assert_allclose(1 / rates["upper"], compared["lower"])
-    assert rates["verdict"].values.tolist() == compared["verdict"].values.tolist()
+    np.testing.assert_allclose(1 / rates["upper"], verdicts["lower"])
+    assert rates["verdict"].values.tolist() == verdicts["verdict"].values.tolist()
     means = NESTED.mean(("execution", "iteration"), keep_attrs=True)
     np.testing.assert_allclose(
         *(units.perf.ratio_interval("old", **rank)["lower"] for units in (NESTED, means))
@@ -489,12 +507,14 @@ def test_stopped_runs_widen_what_ranks_say():
     """A candidate stopped at its limit is at least as slow: the upper limit is open, or as with any
     longer run."""
     times = separated(1).isel(benchmark=0)
-    stopped = times.assign_coords(censored=("execution", np.arange(8) == 0)).where(times > 0)
-    stopped["censored"] = (times["version"] == "new") & (times["execution"] == 0)
+    with_stopped_runs = times.assign_coords(censored=("execution", np.arange(8) == 0)).where(
+        times > 0
+    )
+    with_stopped_runs["censored"] = (times["version"] == "new") & (times["execution"] == 0)
     with collecting_notes():
-        bound = stopped.perf.compare("old", statistic="median", method="rank")
+        bound = with_stopped_runs.perf.compare("old", statistic="median", method="rank")
         longer = (
-            times.where(~stopped["censored"], 1e6)
+            times.where(~with_stopped_runs["censored"], 1e6)
             .drop_vars("censored")
             .perf.compare("old", statistic="median", method="rank")
         )
@@ -509,7 +529,7 @@ def test_ranks_of_sides_that_vary_differently_are_named(function):
     """Six noisy against twenty quiet runs, of which ranks cover 85 %: a note; none of sides that
     vary alike, or of other methods."""
     rng = np.random.default_rng(2)
-    noisy, quiet, alike = (
+    noisy, quiet, equal_spreads = (
         xr.DataArray(rng.normal(10, sd, (2, number)), dims=("benchmark", "execution"))
         for sd, number in ((0.4, 6), (0.1, 20), (0.1, 6))
     )
@@ -520,7 +540,7 @@ def test_ranks_of_sides_that_vary_differently_are_named(function):
         return [note.code for note in notes]
 
     assert "unequal_spreads" in codes(noisy, "rank")
-    assert "unequal_spreads" not in codes(alike, "rank") + codes(noisy, "order_statistics")
+    assert "unequal_spreads" not in codes(equal_spreads, "rank") + codes(noisy, "order_statistics")
 
 
 def test_rounded_runs_are_compared_by_their_mean_ranks():
@@ -531,10 +551,10 @@ def test_rounded_runs_are_compared_by_their_mean_ranks():
         result = times.perf.compare("old", statistic="median", method="rank")
     assert result["pvalue"].item() == pytest.approx(0.7142857142857143)
     assert result["verdict"].item() == "inconclusive"
-    apart = perfarray.from_samples(
+    rounded = perfarray.from_samples(
         {"old": [100.0, 101, 102, 101, 101, 100], "new": [102.0, 103, 102, 103, 103, 104]}
     )
-    result = apart.perf.compare("old", statistic="median", method="rank")
+    result = rounded.perf.compare("old", statistic="median", method="rank")
     assert result["verdict"].item() == "slower"
     assert result["lower"].item() > 1
     assert result["interval_agrees"].item()

@@ -109,7 +109,7 @@ def test_the_command_line_warns(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("options", "named"),
+    ("options", "is_named"),
     [
         ({}, True),
         ({"statistic": "median"}, False),
@@ -117,8 +117,8 @@ def test_the_command_line_warns(tmp_path, monkeypatch):
         ({"paired": "execution"}, False),
     ],
 )
-def test_earlier_runs_are_named_where_they_can_be_given(options, named):
+def test_earlier_runs_are_named_where_they_can_be_given(options, is_named):
     """Medians, other methods and pairs take no `between=`."""
     with pytest.warns(perfarray.PerfarrayWarning) as caught:
         timings().perf.compare("old", **options)
-    assert ("between=" in str(caught[0].message)) == named
+    assert ("between=" in str(caught[0].message)) == is_named

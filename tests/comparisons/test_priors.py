@@ -187,24 +187,24 @@ def test_noisy_benchmarks_are_named_and_keep_the_limits_of_their_own_runs():
     np.testing.assert_allclose(
         result["prior_standard_deviation"], without["prior_standard_deviation"], rtol=0.1
     )
-    named = {
+    labels = {
         name
         for note in times.perf.mean_interval(prior="suite").perf.notes()
         for name in note.values["names"]
     }
-    assert {"b3, new", "b3, next", "b7, next"} <= named
+    assert {"b3, new", "b3, next", "b7, next"} <= labels
 
 
 @pytest.mark.parametrize("number", [2, 3])
 def test_two_or_three_benchmarks_share_nothing(times, number):
     """Their variances say nearly nothing of what they have in common: limits are those without a
     prior, and a note says so."""
-    few = times.isel(benchmark=slice(number))
+    subset = times.isel(benchmark=slice(number))
     with pytest.warns(perfarray.PerfarrayWarning, match="fewer than 4 benchmarks"):
-        result = few.perf.compare("old", prior="suite", method="log_delta")
+        result = subset.perf.compare("old", prior="suite", method="log_delta")
     assert (result["prior_df"] == 0).all()
     np.testing.assert_allclose(
-        result["df"], few.perf.compare("old", method="log_delta")["df"], rtol=0.05
+        result["df"], subset.perf.compare("old", method="log_delta")["df"], rtol=0.05
     )
 
 
@@ -316,12 +316,12 @@ def test_suite_scores_and_plans_keep_their_standard_error(pilots):
     )
     xr.testing.assert_equal(learned["standard_error"], plain["standard_error"])
     assert (learned["df"] > plain["df"]).mean() > 0.9
-    one = pilots.isel(pilot=0, version=0, drop=True).assign_coords(
+    pilot = pilots.isel(pilot=0, version=0, drop=True).assign_coords(
         benchmark=[f"b{i}" for i in range(20)]
     )
     costs = {"costs": {"execution": 1.0}, "half_width": 0.0005, "shared": None}
     units = [
-        one.perf.plan_suite(prior=prior, **costs)["repetitions"].isel(level=0).values
+        pilot.perf.plan_suite(prior=prior, **costs)["repetitions"].isel(level=0).values
         for prior in (None, "suite")
     ]
     assert units[1].std() < 0.6 * units[0].std()
@@ -338,21 +338,21 @@ def test_components_of_two_levels():
     }
     times = perfarray.simulate(**nest, dims={"benchmark": range(10)}, rng=3)
     components = nested_anova(times["time"].transpose("benchmark", ...).values, 2)
-    moderated, known = moderate_components(components)
+    moderated, prior_of_level = moderate_components(components)
     squared = components.mean**2
     for level, df in ((0, 3), (1, 8)):
         variance = components.level_variance[:, level] / squared
         prior = fit_prior((variance, np.full(10, float(df))))
         expected = moderate(variance, np.full(10, float(df)), prior) * squared
         np.testing.assert_allclose(moderated.level_variance[:, level], expected)
-        assert known[level] == prior.cautious_df
+        assert prior_of_level[level] == prior.cautious_df
     np.testing.assert_allclose(
         moderated.variance[:, 0],
         moderated.level_variance[:, 0] - moderated.level_variance[:, 1] / 3,
     )
-    kept, _ = moderate_components(components, of_suite=True)
+    suite_components, _ = moderate_components(components, of_suite=True)
     np.testing.assert_allclose(
-        (kept.level_variance / squared[:, None]).sum(0),
+        (suite_components.level_variance / squared[:, None]).sum(0),
         (components.level_variance / squared[:, None]).sum(0),
     )
 

@@ -47,19 +47,19 @@ def test_the_fewest_are_the_fewest():
     """One unit less has too little power; what cannot be shown takes infinitely many, what is
     unknown none."""
     spread = Spread(np.array([4e-4, 1e-4, 0.0, np.nan]), np.array([1e-4, 1e-4, 0.0, 1e-4]))
-    found = fewest_units(spread, np.array(0.02), 0.025, 0.8)
+    n_units = fewest_units(spread, np.array(0.02), 0.025, 0.8)
     reached = [
-        beyond(np.array(0.02), spread.error(n), spread.df(n), 0.025) for n in (found, found - 1)
+        beyond(np.array(0.02), spread.error(n), spread.df(n), 0.025) for n in (n_units, n_units - 1)
     ]
     assert (reached[0][:2] >= 0.8).all()
     assert (reached[1][:2] < 0.8).all()
-    assert found[2] == 2
-    assert np.isnan(found[3])
+    assert n_units[2] == 2
+    assert np.isnan(n_units[3])
     assert np.isinf(fewest_units(spread, np.array(1e-9), 0.025, 0.8)[0])
 
 
-@pytest.mark.parametrize(("deviation", "most"), [(0.02, 0.85), (0.003, 1.0)])
-def test_a_plan_keeps_its_word(deviation, most):
+@pytest.mark.parametrize(("deviation", "upper"), [(0.02, 0.85), (0.003, 1.0)])
+def test_a_plan_keeps_its_word(deviation, upper):
     """Of 2,000 experiments of the size planned from the true spread, 80 % see the change (Monte
     Carlo error 0.9 %).
 
@@ -68,7 +68,7 @@ def test_a_plan_keeps_its_word(deviation, most):
     """
     spread, variances = np.array(deviation**2), {"execution": deviation**2}
     n = int(fewest_units(Spread(spread, spread), np.log(1.02), 0.025, 0.8))
-    found = perfarray.power(
+    power = perfarray.power(
         "compare",
         ratio=1.02,
         sizes={"execution": n},
@@ -76,7 +76,7 @@ def test_a_plan_keeps_its_word(deviation, most):
         n_experiments=2000,
         rng=1,
     )
-    assert 0.77 < found["estimate"].item() < most
+    assert 0.77 < power["estimate"].item() < upper
 
 
 def test_what_is_asked_for_costs_units():
@@ -102,14 +102,14 @@ def test_the_smallest_change_is_that_of_a_comparison():
     """With the pilot's own number of units and spread: the same formula, but for the pilot's
     doubt."""
     times = pilot()
-    found = times.perf.required_units("old", change=0.02)
+    plan = times.perf.required_units("old", change=0.02)
     half = times.perf.compare("old")["smallest_change"].item()
     expected = np.expm1(np.log1p(half) * np.sqrt(18 / stats.chi2.median(18)))
-    assert found["smallest_change"].sel(units=10).item() == pytest.approx(
+    assert plan["smallest_change"].sel(units=10).item() == pytest.approx(
         expected, rel=0.02
     )  # Welch's df of two estimates
-    assert found["pilot_change"].item() == pytest.approx(
-        found["smallest_change"].sel(units=10).item(), rel=1e-12
+    assert plan["pilot_change"].item() == pytest.approx(
+        plan["smallest_change"].sel(units=10).item(), rel=1e-12
     )  # the pilot has ten
 
 
@@ -122,24 +122,24 @@ def test_pairs_that_move_together_need_fewer():
         "new": 10 * session * rng.normal(1, 0.01, 12),
     }
     times = perfarray.from_samples(sides, level="session")
-    apart, together = (
+    unpaired, together = (
         times.perf.required_units("old", paired=paired)["required"].item()
         for paired in (None, "session")
     )
-    assert together < apart / 5
+    assert together < unpaired / 5
 
 
 def test_the_verdicts_of_several_metrics_are_one_family():
     """Two metrics of three cells are corrected as six cells of one; without a correction a metric
     more changes nothing."""
     times = pilot(benchmark=3)
-    both = times.assign(energy=times["time"].assign_attrs(units="J"))
+    two_metrics = times.assign(energy=times["time"].assign_attrs(units="J"))
     six = times.isel(benchmark=[0, 1, 2, 0, 1, 2]).assign_coords(benchmark=list("abcdef"))
     for correction in (None, "holm"):
         ask = {"baseline": "old", "dim": "version", "change": 0.03, "correction": correction}
-        of_both = both.perf.required_units(metric=["time", "energy"], **ask)["required"].transpose(
-            "metric", "benchmark", ...
-        )
+        of_both = two_metrics.perf.required_units(metric=["time", "energy"], **ask)[
+            "required"
+        ].transpose("metric", "benchmark", ...)
         np.testing.assert_array_equal(
             of_both.values.ravel(), six.perf.required_units(**ask)["required"].values.ravel()
         )
@@ -150,14 +150,14 @@ def test_stopped_runs_are_left_out_and_said():
     that flatters."""
     times = pilot().assign_coords(censored=("execution", np.arange(10) == 3))
     with pytest.warns(perfarray.PerfarrayWarning, match="stopped at a limit"):
-        found = times.perf.required_units("old")
-    assert found["n"] == 9
+        plan = times.perf.required_units("old")
+    assert plan["n"] == 9
 
 
 def test_small_pilots():
-    one = perfarray.from_samples({"old": [10.0], "new": [9.0]})
+    single_units = perfarray.from_samples({"old": [10.0], "new": [9.0]})
     with pytest.warns(perfarray.PerfarrayWarning, match="fewer than two executions on a side"):
-        assert np.isnan(one.perf.required_units("old")["required"].item())
+        assert np.isnan(single_units.perf.required_units("old")["required"].item())
     three = perfarray.from_samples({"old": [10.0, 10.1, 9.9], "new": [9.0, 9.2, 9.1]})
     with pytest.warns(perfarray.PerfarrayWarning, match="fewer than five executions"):
         three.perf.required_units("old")
@@ -183,7 +183,7 @@ def test_a_pilot_without_spread_knows_no_number():
     """Equal values show no spread: no number is known, and a note says what to do; an unequal side
     beside an equal one has its own."""
     for value in (10.0, 0.1):
-        same = perfarray.from_samples(
+        constant = perfarray.from_samples(
             {"old": [[value] * 3] * 6, "new": [[0.9 * value] * 3] * 6},
             level=("execution", "iteration"),
         )
@@ -191,10 +191,10 @@ def test_a_pilot_without_spread_knows_no_number():
             perfarray.PerfarrayWarning,
             match="1 of 1 cells have executions that do not differ: no number is known",
         ):
-            found = same.perf.required_units("old")
+            plan = constant.perf.required_units("old")
         for name in ("required", "power", "pilot_change"):
-            assert np.isnan(found[name].item())
-        assert found["smallest_change"].isnull().all()
+            assert np.isnan(plan[name].item())
+        assert plan["smallest_change"].isnull().all()
     half = perfarray.from_samples({"old": [10.0] * 6, "new": [9.0, 9.2, 9.1, 9.0, 8.9, 9.1]})
     assert np.isfinite(half.perf.required_units("old")["required"].item())
 

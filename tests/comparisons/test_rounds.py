@@ -13,11 +13,11 @@ from perfarray.comparisons.numerics.rounds import round_correlation
 SCRIPT = Path(__file__).parents[2] / "docs" / "scripts" / "rounds.py"
 
 
-def sessions(together=0.0, apart=0.0, n=6, seed=2):
+def sessions(together=0.0, separate=0.0, n=6, seed=2):
     """Return two versions of five benchmarks in sessions of three executions; a session adds
     something to one side, or to both."""
     rng = np.random.default_rng(seed)
-    log_times = together * rng.standard_normal((1, 1, n, 1)) + apart * rng.standard_normal(
+    log_times = together * rng.standard_normal((1, 1, n, 1)) + separate * rng.standard_normal(
         (2, 1, n, 1)
     )
     values = np.exp(log_times + 0.005 * rng.standard_normal((2, 5, n, 3)))
@@ -41,10 +41,10 @@ def test_rounds_are_seen_and_pairs_named():
     """Session i of both sides shares 5 %: the note names the argument, whose limits are narrower;
     with it there is no note."""
     times = sessions(together=0.05)
-    found = note(times)
-    assert "paired='session'" in found.message
-    assert found.values["correlation"] > 0.9
-    assert found.aside
+    rounds_note = note(times)
+    assert "paired='session'" in rounds_note.message
+    assert rounds_note.values["correlation"] > 0.9
+    assert rounds_note.aside
     assert note(times, paired="session") is None
     widths = [
         (result["upper"] - result["lower"]).max()
@@ -56,7 +56,7 @@ def test_rounds_are_seen_and_pairs_named():
 @pytest.mark.parametrize("seed", range(4))
 def test_sides_measured_apart_have_no_note(seed):
     """Sessions that move all benchmarks of their side are no rounds; nor are too few."""
-    assert note(sessions(apart=0.05, seed=seed)) is None
+    assert note(sessions(separate=0.05, seed=seed)) is None
     assert note(sessions(together=0.05, n=4, seed=seed)) is None
 
 

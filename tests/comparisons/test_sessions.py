@@ -86,18 +86,18 @@ def test_the_command_and_the_report_show_it(sides):
 def test_sides_of_several_sessions_have_no_such_note(tmp_path, sides):
     """Sessions as a level, merged, paired or compared leave nothing to say; one session selected,
     or sessions apart, do."""
-    several = {
+    paths_by_side = {
         side.stem: write(tmp_path / f"{side.stem}_several.csv", factor, 3)
         for side, factor in zip(sides, (1.0, 1.1), strict=True)
     }
-    times = perfarray.read_archive(several, dim="version")
-    one = perfarray.read_archive({side.stem: side for side in sides}, dim="version")
+    times = perfarray.read_archive(paths_by_side, dim="version")
+    one_session = perfarray.read_archive({side.stem: side for side in sides}, dim="version")
     assert (
         asides(times.perf.compare("old"))
         == asides(times.perf.merge_level("session").perf.compare("old"))
         == []
     )
-    assert asides(one.perf.compare("old", paired="execution")) == []
+    assert asides(one_session.perf.compare("old", paired="execution")) == []
     assert asides(times.perf.compare(0, dim="session", levels="execution")) == []
     assert (
         asides(times.sel(session=0).perf.compare("old"))

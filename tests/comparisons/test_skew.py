@@ -27,14 +27,15 @@ def test_it_covers_more_and_is_never_shorter():
     """Of 95 % Fieller covers 91 where ten exponential units have four times the spread; both see
     the same experiments."""
     new, old = two_sides(2000)
-    plain, found = (
+    plain, adjusted = (
         new.perf.ratio_interval(old, method=method) for method in ("fieller", "skew_adjusted")
     )
-    assert ((found["lower"] <= plain["lower"]) & (found["upper"] >= plain["upper"])).all()
-    gain = (found["upper"] >= 1).mean() - (plain["upper"] >= 1).mean()
+    assert ((adjusted["lower"] <= plain["lower"]) & (adjusted["upper"] >= plain["upper"])).all()
+    gain = (adjusted["upper"] >= 1).mean() - (plain["upper"] >= 1).mean()
     assert 0.01 < gain < 0.03
     assert (
-        float(((found["upper"] - found["lower"]) / (plain["upper"] - plain["lower"])).mean()) < 1.12
+        float(((adjusted["upper"] - adjusted["lower"]) / (plain["upper"] - plain["lower"])).mean())
+        < 1.12
     )
 
 
@@ -45,16 +46,16 @@ def test_the_p_value_belongs_to_the_interval(paired):
     (new, old), options = two_sides(n=12), SKEWED | {"paired": paired}
     new = (new + 3).assign_attrs(new.attrs)
     with np.errstate(all="raise"):
-        found = new.perf.compare(old, **options)
+        verdicts = new.perf.compare(old, **options)
     inverse = old.perf.compare(new, **options)
-    edge = new.perf.compare(old, confidence_level=1 - found["pvalue"].item(), **options)
+    edge = new.perf.compare(old, confidence_level=1 - verdicts["pvalue"].item(), **options)
     assert min(abs(edge["lower"].item() - 1), abs(edge["upper"].item() - 1)) < 1e-9
     assert [1 / inverse["upper"].item(), 1 / inverse["lower"].item()] == pytest.approx(
-        [found["lower"].item(), found["upper"].item()]
+        [verdicts["lower"].item(), verdicts["upper"].item()]
     )
-    assert inverse["pvalue"].item() == pytest.approx(found["pvalue"].item())
+    assert inverse["pvalue"].item() == pytest.approx(verdicts["pvalue"].item())
     assert new.perf.ratio_interval(old, **options)["upper"].item() == pytest.approx(
-        found["upper"].item(), rel=1e-12
+        verdicts["upper"].item(), rel=1e-12
     )
 
 
@@ -63,12 +64,12 @@ def test_a_mean():
     """The side of the tail is the longer, by as much as the mean's skewness asks; a lazy array
     gives the same."""
     new, _ = two_sides(50, n=20)
-    plain, found = (new.perf.mean_interval(method=method) for method in ("t", "skew_adjusted"))
-    assert (found["upper"] > plain["upper"]).mean() > 0.8
-    assert (found["lower"] <= plain["lower"]).all()
+    plain, adjusted = (new.perf.mean_interval(method=method) for method in ("t", "skew_adjusted"))
+    assert (adjusted["upper"] > plain["upper"]).mean() > 0.8
+    assert (adjusted["lower"] <= plain["lower"]).all()
     pytest.importorskip("dask")
     xr.testing.assert_allclose(
-        new.chunk(experiment=7).perf.mean_interval(**SKEWED).compute(), found
+        new.chunk(experiment=7).perf.mean_interval(**SKEWED).compute(), adjusted
     )
 
 
@@ -101,18 +102,18 @@ def test_skewed_units_are_named():
         with pytest.warns(
             perfarray.PerfarrayWarning, match="method='skew_adjusted' covers 1 to 3 points more"
         ) as caught:
-            found = call()
+            result = call()
         assert [note.code for note in caught[0].message.notes] == ["skewed_units"]
-        assert found["skewness"].max() > 0.4
+        assert result["skewness"].max() > 0.4
         call(**SKEWED)
-    many = perfarray.from_samples(
+    skewed = perfarray.from_samples(
         {"old": np.random.default_rng(4).exponential(size=60)}, dim="benchmark"
     ).perf.mean_interval()
-    assert many["skewness_pvalue"].item() < 0.001
+    assert skewed["skewness_pvalue"].item() < 0.001
     assert (
-        0.2 < many["skewness"].item() < 0.4
+        0.2 < skewed["skewness"].item() < 0.4
     )  # the skewness of the mean of many units does no harm
-    assert many.perf.notes() == ()
+    assert skewed.perf.notes() == ()
     assert (
         perfarray.from_samples({"old": tail + 1, "new": tail}).perf.compare("old").perf.notes()
         == ()
@@ -122,11 +123,11 @@ def test_skewed_units_are_named():
 def test_a_baseline_below_zero_mirrors_the_set():
     """The sign of the baseline turns the ratio round, and with it the longer side."""
     new, old = two_sides(200)
-    found, turned = (
+    verdicts, turned = (
         new.perf.ratio_interval((sign * old).assign_attrs(old.attrs), **SKEWED) for sign in (1, -1)
     )
     np.testing.assert_allclose(
-        [turned["lower"], turned["upper"]], [-found["upper"], -found["lower"]], rtol=1e-12
+        [turned["lower"], turned["upper"]], [-verdicts["upper"], -verdicts["lower"]], rtol=1e-12
     )
 
 
@@ -135,12 +136,12 @@ def test_sets_that_end_on_one_side_agree_with_their_test():
     """A baseline that may be near zero leaves a set from a lower limit on: that is then the one
     that decides."""
     sides = {"old": [0.03, 1.56, 1.59, 0.71], "new": [4.18, 2.36, 4.67, 9.5]}
-    found = perfarray.from_samples(sides).perf.compare("old", **SKEWED)
-    assert found["kind"].item() == "at_least"
+    verdicts = perfarray.from_samples(sides).perf.compare("old", **SKEWED)
+    assert verdicts["kind"].item() == "at_least"
     assert (
-        (found["lower"].item() > 1)
-        == (found["pvalue"].item() <= 0.05)
-        == (found["verdict"].item() == "slower")
+        (verdicts["lower"].item() > 1)
+        == (verdicts["pvalue"].item() <= 0.05)
+        == (verdicts["verdict"].item() == "slower")
     )
 
 
@@ -149,41 +150,41 @@ def test_the_suite_row_is_said_to_be_unadjusted():
     """Of several benchmarks the suite row is that of t, as without the method, and a kept note says
     so; of one it is the benchmark's."""
     new, old = (side.rename(experiment="benchmark") for side in two_sides(5, n=12))
-    found, plain = (
+    verdicts, plain = (
         new.perf.compare(old, method=method, shared=()) for method in ("skew_adjusted", "fieller")
     )
-    np.testing.assert_allclose(found["suite_upper"], plain["suite_upper"])
-    (note,) = [note for note in found.perf.notes() if note.aside]
+    np.testing.assert_allclose(verdicts["suite_upper"], plain["suite_upper"])
+    (note,) = [note for note in verdicts.perf.notes() if note.aside]
     assert note.code == "suite_unadjusted"
-    assert "The suite row is not adjusted for skewness" in found.perf.table().attrs["notes"][0]
-    one = new.isel(benchmark=[0]).perf.compare(old.isel(benchmark=[0]), **SKEWED)
-    assert one["suite_upper"].item() == one["upper"].item()
-    assert not any(note.aside for note in (*one.perf.notes(), *plain.perf.notes()))
+    assert "The suite row is not adjusted for skewness" in verdicts.perf.table().attrs["notes"][0]
+    one_benchmark = new.isel(benchmark=[0]).perf.compare(old.isel(benchmark=[0]), **SKEWED)
+    assert one_benchmark["suite_upper"].item() == one_benchmark["upper"].item()
+    assert not any(note.aside for note in (*one_benchmark.perf.notes(), *plain.perf.notes()))
 
 
 def test_the_suite_row_covers_as_much_as_its_benchmarks():
     """Exponential units: skewness averages out, so that t over five benchmarks covers no less than
     the adjusted limits of each."""
     rng = np.random.default_rng(3)
-    drawn = [100 + factor * (rng.exponential(size=(1500, 5, 10)) - 1) for factor in (4.0, 1.0)]
-    new, old = (in_seconds(values, "experiment", "benchmark", "execution") for values in drawn)
-    found = new.perf.compare(old, shared=(), **SKEWED)
-    held, suite = (
-        ((found[f"{row}lower"] <= 1) & (found[f"{row}upper"] >= 1)).mean().item()
+    samples = [100 + factor * (rng.exponential(size=(1500, 5, 10)) - 1) for factor in (4.0, 1.0)]
+    new, old = (in_seconds(values, "experiment", "benchmark", "execution") for values in samples)
+    verdicts = new.perf.compare(old, shared=(), **SKEWED)
+    coverage, suite = (
+        ((verdicts[f"{row}lower"] <= 1) & (verdicts[f"{row}upper"] >= 1)).mean().item()
         for row in ("", "suite_")
     )
-    assert 0.91 < held < 0.94
-    assert suite > held - 3 * np.sqrt(0.06 / 1500)
+    assert 0.91 < coverage < 0.94
+    assert suite > coverage - 3 * np.sqrt(0.06 / 1500)
 
 
-@pytest.mark.parametrize(("units", "least"), [(3, 0.2), (5, 0.7), (9, 0.9)])
-def test_benchmarks_of_few_skewed_units_are_named_together(units, least):
+@pytest.mark.parametrize(("units", "lower"), [(3, 0.2), (5, 0.7), (9, 0.9)])
+def test_benchmarks_of_few_skewed_units_are_named_together(units, lower):
     """Of 20 benchmarks of 3 to 9 lognormal units none shows that it is skewed, and all together do;
     normal units seldom, alone or alike."""
     rng, suites, benchmarks = np.random.default_rng(5), 60, 20
 
     def rate(draw):
-        named = 0
+        n_notes = 0
         for _ in range(suites):
             new, old = (
                 xr.DataArray(1 + spread * draw(), dims=("benchmark", "execution"))
@@ -191,14 +192,14 @@ def test_benchmarks_of_few_skewed_units_are_named_together(units, least):
             )
             with collecting_notes() as notes:
                 perfarray.compare(new, old)
-            named += any(
+            n_notes += any(
                 note.code == "few_skewed_units" and note.values["cells"] > benchmarks / 2
                 for note in notes
             )
-        return named / suites
+        return n_notes / suites
 
     shape = (benchmarks, units)
-    assert rate(lambda: rng.lognormal(0, 1, shape) - np.exp(0.5)) > least
+    assert rate(lambda: rng.lognormal(0, 1, shape) - np.exp(0.5)) > lower
     assert rate(lambda: rng.standard_normal(shape)) <= 0.1
     assert (
         rate(

@@ -10,7 +10,7 @@ import perfarray
 from perfarray.numerics.spread import spread_change
 
 
-def compared(samples, **keywords):
+def verdicts_of_samples(samples, **keywords):
     with warnings.catch_warnings(action="ignore"):
         return perfarray.from_samples(samples).perf.compare("old", **keywords)
 
@@ -24,7 +24,7 @@ def runs(spread, size, seed):
 def test_a_change_of_spread_is_noted():
     """The same mean with five times the spread is equivalent, and a note names the cell and both
     spreads."""
-    result = compared(
+    result = verdicts_of_samples(
         {"old": runs(0.01, 20, 1), "new": runs(0.05, 20, 2), "like": runs(0.012, 20, 3)},
         threshold=0.03,
     )
@@ -45,19 +45,22 @@ def test_times_that_are_all_longer_have_the_same_spread():
     much."""
     old = runs(0.02, 30, 4)
     assert "spread_changed" not in [
-        note.code for note in compared({"old": old, "new": [3 * time for time in old]}).perf.notes()
+        note.code
+        for note in verdicts_of_samples(
+            {"old": old, "new": [3 * time for time in old]}
+        ).perf.notes()
     ]
 
 
 def test_few_units_and_zeros_are_not_tested():
     """Both tests need ten units a side above 0 that vary."""
     rng = np.random.default_rng(1)
-    few = spread_change(rng.random((2, 9)) + 0.1, rng.random((2, 40)) + 0.1)
+    few_units = spread_change(rng.random((2, 9)) + 0.1, rng.random((2, 40)) + 0.1)
     zeros, equal = (
         spread_change(np.zeros(12), rng.random(12) + 0.1),
         spread_change(np.ones(12), rng.random(12) + 0.1),
     )
-    assert all(np.isnan(field).all() for answer in (few, zeros, equal) for field in answer)
+    assert all(np.isnan(field).all() for answer in (few_units, zeros, equal) for field in answer)
 
 
 def test_the_tests_agree_with_scipy_and_with_bonett():

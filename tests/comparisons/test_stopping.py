@@ -49,12 +49,12 @@ def codes(result):
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 def test_after_each_unit_it_is_the_interval_of_those_so_far(number, method, how):
     times = timings()
-    found = times.perf.stopping(half_width=0.01, rule="t", **how).sel(runs=number)
+    stopping = times.perf.stopping(half_width=0.01, rule="t", **how).sel(runs=number)
     expected = getattr(first(times, number).perf, method)(**how)
     for name in ("estimate", "lower", "upper"):
-        np.testing.assert_allclose(found[name], expected[name], rtol=1e-12)
+        np.testing.assert_allclose(stopping[name], expected[name], rtol=1e-12)
     half = (expected["upper"] - expected["lower"]) / 2 / expected["estimate"]
-    np.testing.assert_allclose(found["half_width"], half, rtol=1e-9)
+    np.testing.assert_allclose(stopping["half_width"], half, rtol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
@@ -64,14 +64,16 @@ def test_pairs_and_the_last_few_units():
     times = timings()
     times = times.where(times.notnull().any("iteration").all("version"))
     times = times + 1000 * np.arange(40)[:, None] % 7  # alike in both versions
-    found = times.perf.stopping("old", half_width=0.01, rule="t", paired="execution").sel(runs=20)
+    stopping = times.perf.stopping("old", half_width=0.01, rule="t", paired="execution").sel(
+        runs=20
+    )
     expected = first(times, 20).perf.ratio_interval("old", paired="execution")
     np.testing.assert_allclose(
-        found["upper"] - found["lower"], expected["upper"] - expected["lower"], rtol=1e-9
+        stopping["upper"] - stopping["lower"], expected["upper"] - expected["lower"], rtol=1e-9
     )
-    found = times.perf.stopping(half_width=0.01, rule="cv", start=8).sel(runs=20)
+    stopping = times.perf.stopping(half_width=0.01, rule="cv", start=8).sel(runs=20)
     expected = first(times, 20).where(first(times, 12).isnull()).perf.mean_interval()
-    np.testing.assert_allclose(found["lower"], expected["lower"], rtol=1e-12)
+    np.testing.assert_allclose(stopping["lower"], expected["lower"], rtol=1e-12)
 
 
 def test_gaps_behind_the_last_unit_are_no_steadier_window():
@@ -89,13 +91,13 @@ def test_stein_by_hand():
     units, whatever the others are."""
     rng = np.random.default_rng(3)
     times = perfarray.from_samples({"old": [9.9, 10.1, 10.1, 9.9, *rng.normal(10, 1, 16)]})
-    found = times.perf.stopping(half_width=0.01, start=4).squeeze()
-    assert found["required"] == found["extrapolated"] == 14
+    stopping = times.perf.stopping(half_width=0.01, start=4).squeeze()
+    assert stopping["required"] == stopping["extrapolated"] == 14
     half = stats.t.ppf(0.975, 3) * np.sqrt(0.04 / 3 / 14)
-    assert found["upper_at_stop"].item() == pytest.approx(
+    assert stopping["upper_at_stop"].item() == pytest.approx(
         times["time"].values.ravel()[:14].mean() + half, rel=1e-12
     )
-    assert found["lower"].isel(runs=slice(3)).isnull().all()
+    assert stopping["lower"].isel(runs=slice(3)).isnull().all()
 
 
 def test_what_the_rules_cover_where_they_stop():
@@ -107,10 +109,10 @@ def test_what_the_rules_cover_where_they_stop():
         half_width = 1.96 * 0.02 / 12**0.5 * (1 if case[1] is None else 2**0.5)
         covered = {}
         for name in ("stein", "t"):
-            found = path(*case, Rule(name, 5 if name == "stein" else 3, half_width, 0.95))
-            held = (found.stopped_lower <= 1) & (found.stopped_upper >= 1)
-            assert np.isnan(found.required).mean() < 0.01
-            covered[name] = held[~np.isnan(found.required)].mean()
+            sequence = path(*case, Rule(name, 5 if name == "stein" else 3, half_width, 0.95))
+            contains_truth = (sequence.stopped_lower <= 1) & (sequence.stopped_upper >= 1)
+            assert np.isnan(sequence.required).mean() < 0.01
+            covered[name] = contains_truth[~np.isnan(sequence.required)].mean()
         assert 0.93 < covered["stein"] < 0.97
         assert covered["t"] < covered["stein"]
         assert (
@@ -125,9 +127,11 @@ def test_a_confidence_sequence_holds_the_truth_all_the_time():
     missed = {}
     for name in ("always_valid", "t"):
         for case, truth in (((new, None, False), 1.3), ((new, old, False), 1.3)):
-            found = path(*case, Rule(name, 5, 0.01, 0.95))
+            sequence = path(*case, Rule(name, 5, 0.01, 0.95))
             missed[name] = (
-                ((found.lower[:, 1:] > truth) | (found.upper[:, 1:] < truth)).any(axis=1).mean()
+                ((sequence.lower[:, 1:] > truth) | (sequence.upper[:, 1:] < truth))
+                .any(axis=1)
+                .mean()
             )
             assert (missed[name] < 0.05) == (name == "always_valid"), (name, missed)
 
@@ -150,15 +154,15 @@ def test_a_sequence_of_few_and_of_many_units():
     """For many it is Waudby-Smith's boundary; with too few it is the whole line, and of one there
     is none."""
     n, g = 1e6, (np.log(1 - 2 * np.log(0.05)) - 2 * np.log(0.05)) / 30
-    many = np.sqrt(2 * (n * g + 1) / (n * g) * np.log(np.sqrt(n * g + 1) / 0.05))
-    assert float(sequence_quantile(np.array(n), 0.95, 30)) == pytest.approx(many, rel=1e-4)
-    few = 25
+    by_hand = np.sqrt(2 * (n * g + 1) / (n * g) * np.log(np.sqrt(n * g + 1) / 0.05))
+    assert float(sequence_quantile(np.array(n), 0.95, 30)) == pytest.approx(by_hand, rel=1e-4)
+    n_few = 25
     g = (np.log(1 - 2 * np.log(0.05)) - 2 * np.log(0.05)) / (
         3 * 10
     )  # narrowest at three times the start
-    m = 1 + few * g
-    k = (m / 0.05**2) ** (1 / few)
-    expected = np.sqrt((few - 1) * (k - 1) / (1 - k / m))
+    m = 1 + n_few * g
+    k = (m / 0.05**2) ** (1 / n_few)
+    expected = np.sqrt((n_few - 1) * (k - 1) / (1 - k / m))
     assert Rule("always_valid", 10, 0.01, 0.95).quantile(
         np.array(25.0), np.array(24.0)
     ) == pytest.approx(expected)
@@ -171,15 +175,15 @@ def test_what_would_do(rule):
     """The fewest units whose standard error, with the spread of the 21 at hand, is small enough; of
     a ratio to first order."""
     new, old = sides(21, 1, 5)
-    wanted = Rule(rule, 5, 0.003, 0.95)
-    for other, squared in (
+    goal = Rule(rule, 5, 0.003, 0.95)
+    for baseline, squared in (
         (None, new.var(ddof=1) / new.mean() ** 2),
         (old, (new / new.mean() - old / old.mean()).var(ddof=1)),
     ):
-        found = path(new, other, other is not None, wanted)
-        assert np.isnan(found.required).all()
-        for units, enough in ((found.extrapolated, True), (found.extrapolated - 1, False)):
-            assert (wanted.quantile(units, units - 1) * np.sqrt(squared / units) <= 0.003) == enough
+        sequence = path(new, baseline, baseline is not None, goal)
+        assert np.isnan(sequence.required).all()
+        for units, suffices in ((sequence.extrapolated, True), (sequence.extrapolated - 1, False)):
+            assert (goal.quantile(units, units - 1) * np.sqrt(squared / units) <= 0.003) == suffices
 
 
 def test_what_is_said_of_too_few_units():
@@ -188,11 +192,11 @@ def test_what_is_said_of_too_few_units():
     times = perfarray.simulate(**NEST, dims={"version": ["old", "new"]}, rng=1)
     for number, code in ((1, "single_unit"), (3, "fewer_than_start"), (12, "not_narrow")):
         with pytest.warns(perfarray.PerfarrayWarning):
-            found = times.isel(execution=slice(number)).perf.stopping("old", half_width=0.002)
-        assert codes(found) == [code]
-        assert np.isnan(found["required"].item())
-    assert "executions would do, if further ones vary as these" in found.perf.notes()[0].message
-    assert found["extrapolated"] > 40
+            stopping = times.isel(execution=slice(number)).perf.stopping("old", half_width=0.002)
+        assert codes(stopping) == [code]
+        assert np.isnan(stopping["required"].item())
+    assert "executions would do, if further ones vary as these" in stopping.perf.notes()[0].message
+    assert stopping["extrapolated"] > 40
     with pytest.warns(perfarray.PerfarrayWarning, match="ten million executions would not do"):
         times.perf.stopping(half_width=1e-7)
     with pytest.warns(
@@ -216,12 +220,14 @@ def test_what_rules_are_worth_is_said_of_those_that_do_not_keep_their_level():
     for rule in ("stein", "always_valid"):
         assert codes(times.perf.stopping(half_width=0.05, rule=rule)) == []
     for rule in ("t", "cv"):
-        with pytest.warns(perfarray.PerfarrayWarning, match="rule='stein' keeps its level") as told:
-            few, many = (
+        with pytest.warns(
+            perfarray.PerfarrayWarning, match="rule='stein' keeps its level"
+        ) as caught:
+            few_runs, many_runs = (
                 times.perf.stopping(half_width=0.05, rule=rule, start=start) for start in (4, 30)
             )
-        assert codes(few) == codes(many) == ["optional_stopping"]
-        worth = [each.message.notes[0].values["normal"] for each in told]
+        assert codes(few_runs) == codes(many_runs) == ["optional_stopping"]
+        worth = [warning.message.notes[0].values["normal"] for warning in caught]
         assert worth == (
             [91, 94] if rule == "t" else [67, 67]
         )  # as docs/scripts/stopping.py prints them
@@ -234,27 +240,31 @@ def test_the_answer_does_not_depend_on_how_the_data_lie():
     ask = {"half_width": 0.01, "rule": "always_valid"}
     with warnings.catch_warnings(action="ignore"):
         plain = times.perf.stopping("old", **ask)
-        single = times.astype(np.float32).perf.stopping("old", **ask)
-        np.testing.assert_allclose(single["upper"], plain["upper"], rtol=1e-5)
-        others = times.sel(version="old", drop=True)
-        apart = times.sel(version=["new"]).isel(execution=slice(30)).perf.stopping(others, **ask)
-        np.testing.assert_allclose(apart["upper"], plain["upper"].sel(runs=slice(30)), rtol=1e-12)
+        float32 = times.astype(np.float32).perf.stopping("old", **ask)
+        np.testing.assert_allclose(float32["upper"], plain["upper"], rtol=1e-5)
+        baseline = times.sel(version="old", drop=True)
+        separate = (
+            times.sel(version=["new"]).isel(execution=slice(30)).perf.stopping(baseline, **ask)
+        )
+        np.testing.assert_allclose(
+            separate["upper"], plain["upper"].sel(runs=slice(30)), rtol=1e-12
+        )
         rate = (1 / times).assign_attrs(units="1/s", better="higher").perf.stopping(half_width=0.01)
         assert rate["estimate"].attrs["units"] == "1/s"
         censored = times.assign_coords(censored=("execution", np.arange(40) == 3)).perf.stopping(
             half_width=0.01
         )
         old, new = (times.sel(version=[label]) for label in ("old", "new"))
-        several = xr.concat(
+        versions = xr.concat(
             [old, new, (2 * new).assign_coords(version=["twice"])], "version"
         ).assign_attrs(times.attrs)
-        both, one = (
-            each.perf.stopping("old", half_width=0.01, rule="cv", start=5)
-            for each in (several, times)
+        two_versions, one_version = (
+            data.perf.stopping("old", half_width=0.01, rule="cv", start=5)
+            for data in (versions, times)
         )
-    xr.testing.assert_allclose(both.sel(version=["new"]), one)
+    xr.testing.assert_allclose(two_versions.sel(version=["new"]), one_version)
     np.testing.assert_allclose(
-        both["upper"].sel(version="twice"), 2 * one["upper"].sel(version="new")
+        two_versions["upper"].sel(version="twice"), 2 * one_version["upper"].sel(version="new")
     )
     assert "censored" in codes(censored)
     assert (censored["n"] == [38, 39]).all()

@@ -16,7 +16,10 @@ def suite(ratios, executions=12, seed=3):
     """Return two versions of benchmarks with 1 % noise, whose new times are the ratios."""
     log_times = 0.01 * np.random.default_rng(seed).standard_normal((2, len(ratios), executions))
     log_times[1] += np.log(ratios)[:, None]
-    coords = {"version": ["old", "new"], "benchmark": [f"b{place}" for place in range(len(ratios))]}
+    coords = {
+        "version": ["old", "new"],
+        "benchmark": [f"b{number}" for number in range(len(ratios))],
+    }
     return xr.DataArray(
         np.exp(log_times),
         dims=("version", "benchmark", "execution"),
@@ -45,9 +48,9 @@ def test_all_benchmarks_move_by_one_factor(options):
 
 def test_some_may_move_by_more():
     """Two of sixteen that are slower by much more do not hide the factor of the others."""
-    found = note(suite([1.04] * 14 + [1.2, 1.3]).perf.compare("old"), "common_shift")
-    assert found.message.startswith("14 of 16 benchmarks moved by one factor: 1.0")
-    assert found.aside
+    shift_note = note(suite([1.04] * 14 + [1.2, 1.3]).perf.compare("old"), "common_shift")
+    assert shift_note.message.startswith("14 of 16 benchmarks moved by one factor: 1.0")
+    assert shift_note.aside
 
 
 @pytest.mark.parametrize(
@@ -99,8 +102,8 @@ def test_ratios_that_are_missing_or_exact():
         np.log([[1.1] * 6, [1.1] * 3 + [1.0] * 3]), np.zeros((2, 6)), np.full((2, 6), 4.0)
     )
     assert exact.common.tolist() == [True, False]
-    lacking = common_shift(np.log([1.1] * 5 + [np.nan]), np.full(6, 0.001), np.full(6, 4.0))
-    assert (lacking.common.item(), lacking.benchmarks.item()) == (True, 5)
+    with_gap = common_shift(np.log([1.1] * 5 + [np.nan]), np.full(6, 0.001), np.full(6, 4.0))
+    assert (with_gap.common.item(), with_gap.benchmarks.item()) == (True, 5)
     assert not common_shift(np.full(6, np.nan), np.full(6, np.nan), np.full(6, 4.0)).common
 
 
@@ -108,9 +111,9 @@ def test_changes_that_cancel_are_counted_beneath_the_suite_row():
     """Three of eighteen are 15 % slower and three as much faster: the suite row is equivalent, and
     the note counts them."""
     times = suite([1.15] * 3 + [1 / 1.15] * 3 + [1.0] * 12)
-    found = note(times.perf.compare("old", threshold=0.03), "rows_differ")
-    assert found.values == {"slower": 3, "faster": 3, "suites": 1}
-    assert "equivalent, with 3 slower, 3 faster beneath" in found.message
+    rows_note = note(times.perf.compare("old", threshold=0.03), "rows_differ")
+    assert rows_note.values == {"slower": 3, "faster": 3, "suites": 1}
+    assert "equivalent, with 3 slower, 3 faster beneath" in rows_note.message
     assert note(suite([1.0] * 18).perf.compare("old", threshold=0.05), "rows_differ") is None
 
 

@@ -82,7 +82,7 @@ def test_array_lies_along_any_dim_of_the_verdicts_and_the_suite_has_its_mean(tim
     )
     result = times.perf.compare("old", threshold=thresholds)
     expected = times.perf.compare("old", threshold=0.05)
-    verdicts, wide = (found["verdict"].sel(version="new") for found in (result, expected))
+    verdicts, wide = (answer["verdict"].sel(version="new") for answer in (result, expected))
     assert verdicts.sel(benchmark="parse") == wide.sel(benchmark="parse") == "equivalent"
     assert verdicts.sel(benchmark="sort") == "slower"
     assert result["suite_threshold"].sel(version=["new", "next"]).values.tolist() == pytest.approx(

@@ -35,7 +35,7 @@ def counts(rows=ROWS, units="1", better="lower"):
     )
 
 
-def compared(times, **options):
+def verdicts_of(times, **options):
     with collecting_notes() as notes:
         result = times.perf.compare("old", **options)
     result = result.squeeze("version") if "version" in result.dims else result
@@ -67,7 +67,7 @@ class TestVerdicts:
     def test_by_the_difference(self, name, ratio, limits, difference, verdict, options):
         """A change to 0 has the ratio 0, two sides of zeros the ratio 1, and a change from 0
         none."""
-        row = compared(counts(), **options)[0].sel(benchmark=name)
+        row = verdicts_of(counts(), **options)[0].sel(benchmark=name)
         np.testing.assert_equal(
             [row["estimate"].item(), row["lower"].item(), row["upper"].item()], [ratio, *limits]
         )
@@ -77,7 +77,7 @@ class TestVerdicts:
     def test_limits_of_the_difference(self):
         """The mean 2 of 1, 2, 3, 2 has the standard error sqrt(2/3 / 4) = .408, and t of three
         degrees of freedom is 3.182."""
-        row = compared(counts())[0].sel(benchmark="rising")
+        row = verdicts_of(counts())[0].sel(benchmark="rising")
         np.testing.assert_allclose(
             [row["difference_lower"], row["difference_upper"]],
             [2 - 3.182446 * 6**-0.5, 2 + 3.182446 * 6**-0.5],
@@ -86,14 +86,14 @@ class TestVerdicts:
         assert row["pvalue"].item() == pytest.approx(0.01628, abs=1e-5)
 
     def test_where_more_is_better(self):
-        verdicts = compared(counts(better="higher"))[0]["verdict"].to_series()
+        verdicts = verdicts_of(counts(better="higher"))[0]["verdict"].to_series()
         assert verdicts[["gone", "none", "new"]].tolist() == ["slower", "equivalent", "faster"]
 
     def test_the_suite_is_over_those_above_zero(self):
         """The other benchmarks are answered as without those of zeros, which a note names; both
         were measured on both sides."""
-        verdicts, notes = compared(counts())
-        alone = compared(counts().sel(benchmark=ABOVE))[0]
+        verdicts, notes = verdicts_of(counts())
+        alone = verdicts_of(counts().sel(benchmark=ABOVE))[0]
         xr.testing.assert_identical(verdicts.sel(benchmark=ABOVE).drop_attrs(), alone.drop_attrs())
         assert verdicts["suite_benchmarks"] == 2
         assert "unmatched" not in verdicts.attrs
@@ -106,20 +106,20 @@ class TestVerdicts:
         "options", [{"shared": "execution"}, {"paired": "execution"}, {"between": (0.01, 5)}]
     )
     def test_suites_of_other_kinds(self, options):
-        verdicts = compared(counts(), **options)[0]
-        alone = compared(counts().sel(benchmark=ABOVE), **options)[0]
+        verdicts = verdicts_of(counts(), **options)[0]
+        alone = verdicts_of(counts().sel(benchmark=ABOVE), **options)[0]
         for name in ("suite_estimate", "suite_lower", "suite_upper", "suite_benchmarks"):
             np.testing.assert_allclose(verdicts[name], alone[name], rtol=1e-12)
 
     def test_everything_is_zero(self):
-        verdicts, notes = compared(counts() * 0)
+        verdicts, notes = verdicts_of(counts() * 0)
         assert (verdicts["verdict"] == "equivalent").all()
         assert np.isnan(verdicts["suite_estimate"])
         assert len(notes["zero_means"].values["names"]) == len(ROWS)
 
     def test_one_run_a_side(self):
         """One run shows no spread, of zeros no more than of others."""
-        verdicts = compared(counts().isel(execution=[0]))[0]
+        verdicts = verdicts_of(counts().isel(execution=[0]))[0]
         np.testing.assert_equal(verdicts["estimate"].values[:5], [1, 0, 1, NAN, NAN])
         assert (verdicts["verdict"] == "inconclusive").all()
         assert np.isnan(verdicts["lower"].values[:4]).all()
@@ -142,7 +142,7 @@ class TestCoarseClock:
         )
 
     def test_means_are_those_of_all_runs(self, times):
-        verdict, notes = compared(times)
+        verdict, notes = verdicts_of(times)
         np.testing.assert_allclose(
             [verdict["baseline_mean"], verdict["candidate_mean"]], [0.5975e-3, 0.2775e-3]
         )
@@ -165,7 +165,7 @@ class TestCoarseClock:
         assert [note.values["values"] for note in notes if note.code == "zeros"] == [450]
 
     def test_a_median_of_zeros_is_declined(self, times):
-        verdict, notes = compared(times, statistic="median")
+        verdict, notes = verdicts_of(times, statistic="median")
         assert np.isnan(verdict["estimate"])
         assert verdict["verdict"] == "inconclusive"
         assert notes["declined"].values["names"] == ["new"]
@@ -179,7 +179,7 @@ class TestCoarseClock:
                 "fft": ([4, 4, 5, 4] * 25, [2, 2, 3, 2] * 25),
             }
         )
-        verdicts, notes = compared(times, statistic="median")
+        verdicts, notes = verdicts_of(times, statistic="median")
         row = verdicts.sel(benchmark="few")
         assert (row["estimate"], row["lower"], row["verdict"]) == (0.1, 0, "faster")
         assert verdicts["suite_benchmarks"] == 1
@@ -215,7 +215,7 @@ def test_cells_without_a_log_are_declined(options, lazy):
     if lazy:
         pytest.importorskip("dask")
         times = times.chunk({"benchmark": 3})
-    verdicts, notes = compared(times, **options)
+    verdicts, notes = verdicts_of(times, **options)
     with collecting_notes():
         verdicts = verdicts.compute()
     declined = verdicts.drop_sel(benchmark=ABOVE)
@@ -224,13 +224,13 @@ def test_cells_without_a_log_are_declined(options, lazy):
     assert lazy or {name.split(",")[0] for name in notes["declined"].values["names"]} == {*ROWS} - {
         *ABOVE
     }
-    without = compared(
+    without = verdicts_of(
         counts().where((counts() > 0).all("execution")).assign_attrs(counts().attrs), **options
     )[0]
     for name in ("estimate", "lower", "upper", "pvalue", "suite_estimate", "suite_lower"):
         expected, answers = (
-            each[name].sel(benchmark=ABOVE) if "benchmark" in each[name].dims else each[name]
-            for each in (without, verdicts)
+            answer[name].sel(benchmark=ABOVE) if "benchmark" in answer[name].dims else answer[name]
+            for answer in (without, verdicts)
         )
         np.testing.assert_array_equal(answers, expected)
 
@@ -238,7 +238,7 @@ def test_cells_without_a_log_are_declined(options, lazy):
 def test_lazy_data_have_the_same_answers():
     pytest.importorskip("dask")
     computed = counts().chunk({"benchmark": 3}).perf.compare("old").compute()
-    in_memory, notes = compared(counts())
+    in_memory, notes = verdicts_of(counts())
     xr.testing.assert_equal(computed.squeeze("version"), in_memory)
     assert [note.message for note in computed.perf.notes() if note.code == "zero_means"] == [
         notes["zero_means"].message
@@ -246,11 +246,11 @@ def test_lazy_data_have_the_same_answers():
 
 
 def test_data_without_names_and_of_two_metrics():
-    plain = compared(counts().rename(None))[0]
-    xr.testing.assert_equal(plain, compared(counts())[0])
-    both = xr.Dataset({"faults": counts(), "misses": counts() + 1})
+    plain = verdicts_of(counts().rename(None))[0]
+    xr.testing.assert_equal(plain, verdicts_of(counts())[0])
+    two_metrics = xr.Dataset({"faults": counts(), "misses": counts() + 1})
     with collecting_notes() as notes:
-        verdicts = both.perf.compare("old", metric=["faults", "misses"]).squeeze("version")
+        verdicts = two_metrics.perf.compare("old", metric=["faults", "misses"]).squeeze("version")
     xr.testing.assert_equal(verdicts["estimate"].sel(metric="faults", drop=True), plain["estimate"])
     assert verdicts["suite_benchmarks"].values.tolist() == [2, 8]
     assert [note.code for note in notes].count("zero_means") == 1
@@ -283,7 +283,7 @@ def test_intervals_of_means():
 def test_tables_and_pictures():
     """A change to 0 and one from 0 are in words; the largest change comes first."""
     pytest.importorskip("matplotlib")
-    verdicts = compared(counts())[0]
+    verdicts = verdicts_of(counts())[0]
     table = perfarray.table(verdicts, sort="effect")
     assert table["change"].iloc[0] == "to 0"
     assert table["change"]["new"] == "from 0"

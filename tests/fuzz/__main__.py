@@ -42,9 +42,9 @@ def one_file(path: Path, name: str, data: bytes) -> None:
     import perfarray
 
     path.write_bytes(data)
-    said = SAID.get(name, ({"format": name},))
+    declared = SAID.get(name, ({"format": name},))
     try:
-        perfarray.read(path, **said[len(data) % len(said)])
+        perfarray.read(path, **declared[len(data) % len(declared)])
     except (ValueError, OSError) as error:
         if not str(error).startswith(str(path)):
             raise AssertionError(f"the message does not name the file: {error}") from error
@@ -93,24 +93,24 @@ def main() -> int:
         default=Path("findings"),
         help="the folder for files that find something",
     )
-    chosen = parser.parse_args()
+    namespace = parser.parse_args()
     from perfarray.readers.recognising import formats
 
-    chosen.findings.mkdir(exist_ok=True)
-    found = 0
+    namespace.findings.mkdir(exist_ok=True)
+    n_findings = 0
     print(f"{'reader':20} {'executions':>12} {'seconds':>8}  found")
-    for name in chosen.formats or sorted(formats()):
+    for name in namespace.formats or sorted(formats()):
         with tempfile.TemporaryDirectory() as corpus:
             seeds(name, Path(corpus))
             options = [
                 corpus,
-                f"-max_total_time={chosen.seconds}",
+                f"-max_total_time={namespace.seconds}",
                 "-timeout=30",
                 "-rss_limit_mb=2048",
                 "-max_len=8192",
                 "-verbosity=1",
             ]
-            options.append(f"-artifact_prefix={chosen.findings}/{name}-")
+            options.append(f"-artifact_prefix={namespace.findings}/{name}-")
             began = time.monotonic()
             child = subprocess.run(
                 [sys.executable, "-m", "tests.fuzz", "--one", name, *options],
@@ -119,19 +119,19 @@ def main() -> int:
                 check=False,
             )
         executions = max(
-            (int(one or other) for one, _, other in DONE.findall(child.stderr)), default=0
+            (int(number or total) for number, _, total in DONE.findall(child.stderr)), default=0
         )
         bad = child.returncode != 0
-        found += bad
+        n_findings += bad
         print(
             f"{name:20} {executions:12,} {time.monotonic() - began:8.0f}  {'yes' if bad else 'no'}",
             flush=True,
         )
         if bad:
-            (chosen.findings / f"{name}.log").write_text(
+            (namespace.findings / f"{name}.log").write_text(
                 child.stdout + child.stderr, encoding="utf-8"
             )
-    return min(found, 1)
+    return min(n_findings, 1)
 
 
 if sys.argv[1:2] == ["--one"]:

@@ -16,7 +16,7 @@ from perfarray.history.numerics.watch import watch
 from perfarray.history.order import are_hashes
 from strategies import experiments
 
-COMMITS = [f"c{place:02}" for place in range(60)]
+COMMITS = [f"c{number:02}" for number in range(60)]
 
 
 @pytest.fixture(scope="module")
@@ -235,7 +235,7 @@ def test_a_change_of_spread_is_named():
     """The note names the commit and the size; each commit has its own noise, which p-values allow
     for by a factor of 1.4."""
     times = spread_histories("four times from the middle", 1, 13)[0].assign_coords(
-        commit=[f"c{place:02}" for place in range(100)]
+        commit=[f"c{number:02}" for number in range(100)]
     )
     with pytest.warns(
         PerfarrayWarning,
@@ -314,8 +314,8 @@ def test_dependence_is_noted():
     """Noise like that of the commit before is removed and noted: few of such series show a
     change."""
     noise = np.random.default_rng(6).normal(size=(100, 400))
-    for place in range(1, 400):
-        noise[:, place] += 0.5 * noise[:, place - 1]
+    for commit in range(1, 400):
+        noise[:, commit] += 0.5 * noise[:, commit - 1]
     with pytest.warns(PerfarrayWarning, match="like that of the one before"):
         result = series(np.exp(0.01 * noise[:, 200:, None])).perf.change_points(correction=None)
     assert result["change"].any("commit").mean() < 0.2
@@ -332,8 +332,8 @@ def test_a_drift_is_noted():
 def test_a_drift_is_one_row():
     """A slope of values, or of their logs, is one drift from the first to the last commit, judged
     by `better`, and no change."""
-    rng, place = np.random.default_rng(2), np.arange(150)
-    levels = np.array([1 + 0.4 * place / 149, 2.0 ** (place / 149), 1 - 0.25 * place / 149])
+    rng, commits = np.random.default_rng(2), np.arange(150)
+    levels = np.array([1 + 0.4 * commits / 149, 2.0 ** (commits / 149), 1 - 0.25 * commits / 149])
     times = series(
         (levels * np.exp(0.004 * rng.normal(size=levels.shape)))[..., None], better="lower"
     )
@@ -368,10 +368,10 @@ def test_values_on_a_line_drift_exactly():
 
 def test_steps_on_a_drift_are_named():
     """The size of a step on a slope is that at its commit, and both parts drift."""
-    rng, place = np.random.default_rng(4), np.arange(120)
+    rng, commits = np.random.default_rng(4), np.arange(120)
     values = (
-        (1 + 0.002 * place)
-        * np.where(place >= 70, 1.06, 1.0)
+        (1 + 0.002 * commits)
+        * np.where(commits >= 70, 1.06, 1.0)
         * np.exp(0.003 * rng.normal(size=120))
     )
     result = quietly(series(values[:, None]))
@@ -593,7 +593,7 @@ def test_hashes_are_known_by_how_they_look():
 def test_an_unknown_order_is_no_history(history):
     """Sorted hashes have no order: change points and trends are refused, with the ways to give one.
     Dates are one."""
-    hashes = [f"{place * 2654435761 % 2**32:08x}" for place in range(history.sizes["commit"])]
+    hashes = [f"{number * 2654435761 % 2**32:08x}" for number in range(history.sizes["commit"])]
     unordered = history.assign_coords(commit=hashes).sortby("commit")
     for method in (unordered.perf.change_points, unordered.perf.trend):
         with pytest.raises(

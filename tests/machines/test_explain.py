@@ -22,7 +22,7 @@ pytest.importorskip("sklearn", reason="needs perfarray[regression] (since 2026-1
 ROOT = Path(__file__).parents[2]
 
 
-def made(rows: int, rng: int, strength: float = 1.0) -> pd.DataFrame:
+def machine_table(rows: int, rng: int, strength: float = 1.0) -> pd.DataFrame:
     """Return machines whose log variation grows with cores and depends on the system; clock and
     vendor have no influence."""
     chance = np.random.default_rng(rng)
@@ -76,7 +76,7 @@ def timings(machines, executions, benchmarks, **coords):
 def test_trees_find_what_was_put_in():
     """Cores and system have the influence, which sums to 100; the correlation is that of the truth;
     dependence averages predictions."""
-    table = made(400, 1)
+    table = machine_table(400, 1)
     model = table.perf.explain_variation(predictors=["cores", "os", "cpu_mhz", "vendor"], rng=1)
     result = model.to_dataset()
     assert model.influence.index[:2].tolist() == ["cores", "os"]
@@ -98,7 +98,7 @@ def test_trees_find_what_was_put_in():
     assert float(dependence.max() - dependence.min()) == pytest.approx(
         0.8 * np.log(128), abs=4 * 0.5 * np.sqrt(2 / 50)
     )
-    small = made(100, 1)
+    small = machine_table(100, 1)
     model = small.perf.explain_variation(predictors=["cores", "os", "cpu_mhz"], splits=1, rng=1)
     points = model.to_dataset().sel(dependent="cores").dropna("point")
     averages = [
@@ -110,7 +110,7 @@ def test_trees_find_what_was_put_in():
 
 def test_least_squares_finds_the_slope():
     """The coefficient of the formula is the one put in, and the fit is to all rows."""
-    table = made(400, 2)
+    table = machine_table(400, 2)
     model = least_squares(table, "np.log(relative_variation) ~ np.log(cores) + C(os)", splits=1)
     low, high = model.result.conf_int().loc["np.log(cores)"]
     assert low < 0.8 < high
@@ -131,7 +131,7 @@ def test_nothing_is_found_where_there_is_nothing(model, rows, groups, tables):
     tables = experiments(tables)
     flagged, better = [], []
     for seed in range(tables):
-        table = made(rows, 1000 + seed, strength=0.0).assign(
+        table = machine_table(rows, 1000 + seed, strength=0.0).assign(
             family=[f"f{n // 3}" for n in range(rows)]
         )
         ask = {"model": model, "predictors": ["cores", "cpu_mhz", "os"], "groups": groups}
@@ -145,7 +145,7 @@ def test_nothing_is_found_where_there_is_nothing(model, rows, groups, tables):
 def test_small_tests():
     """Five groups tell no influence from chance: its limits are NaN, and one warning names their
     number; a row alone has no influence."""
-    table = made(40, 12).assign(family=[f"f{n // 8}" for n in range(40)])
+    table = machine_table(40, 12).assign(family=[f"f{n // 8}" for n in range(40)])
     with pytest.warns(
         UserWarning, match="5 groups were tested, too few to tell an influence from chance"
     ) as caught:
@@ -154,7 +154,7 @@ def test_small_tests():
     assert result[["lower", "upper"]].isnull().all().to_array().all()
     assert (result.attrs["n_test_units"], result["influence"].item()) == (5, pytest.approx(100))
     with pytest.warns(UserWarning, match="'cores' are the same throughout each test.*cannot be"):
-        model = least_squares(made(16, 25), folds=16)
+        model = least_squares(machine_table(16, 25), folds=16)
     assert model.to_dataset()["permutation_influence"].isnull().all()
     assert model.correlation > 0.5
 
@@ -174,14 +174,14 @@ def test_folds_cover_every_row_once():
 
 
 def test_rows_without_a_group_are_one_group():
-    table = made(40, 26).assign(family=[None] * 8 + [f"f{n // 4}" for n in range(32)])
+    table = machine_table(40, 26).assign(family=[None] * 8 + [f"f{n // 4}" for n in range(32)])
     assert least_squares(table, groups="family", folds=3).to_dataset().attrs["n_test_units"] == 9
 
 
 def test_one_split_has_fishers_interval():
     """With one split the correlation is Pearson's of measured and predicted, with Fisher's
     interval; with folds it is wider by sqrt(2)."""
-    table, ask = made(100, 13), {"predictors": ["cores", "os"]}
+    table, ask = machine_table(100, 13), {"predictors": ["cores", "os"]}
     once = least_squares(table, **ask, splits=1).to_dataset()
     correlation = np.corrcoef(once["measured"], once["predicted"])[0, 1]
     assert once["correlation"] == pytest.approx(correlation)
@@ -200,7 +200,7 @@ def test_one_split_has_fishers_interval():
 def test_limits_know_groups():
     """Rows that repeat within groups say no more than one of them: the limits of a coefficient are
     as wide as those of the groups."""
-    table = made(30, 14)
+    table = machine_table(30, 14)
     sixfold = pd.concat([table] * 6, ignore_index=True).assign(
         family=np.tile([f"f{n}" for n in range(30)], 6)
     )
@@ -284,7 +284,7 @@ class TestMachines:
 
     def test_one_row_a_machine_stands_alone(self):
         """Where no machine is repeated, or where machines explain, rows are units."""
-        table = made(40, 7)
+        table = machine_table(40, 7)
         assert least_squares(table).to_dataset().attrs["groups"] == "none"
         result = self.runs(2).perf.explain_variation(
             response="speed", model="ols", predictors=["machine"], rng=1
@@ -335,7 +335,7 @@ def test_the_table_has_every_predictor_and_the_correlation_once():
 
     The correlation and what is left out stand below.
     """
-    table = made(80, 33).assign(constant=1.0)
+    table = machine_table(80, 33).assign(constant=1.0)
     table["flag -O3"] = table["cores"] > 8
     with pytest.warns(
         perfarray.PerfarrayWarning, match=r"1 of 5 predictors are left out: 'constant' \(constant\)"
@@ -440,7 +440,7 @@ def test_from_timings():
 def test_the_ceiling_does_not_depend_on_the_base():
     """The noise ceiling of a log is the same to every base; a response that is no log has none."""
     table, logs = (
-        made(60, 22).assign(relative_variation_noise=0.3),
+        machine_table(60, 22).assign(relative_variation_noise=0.3),
         ("np.log", "np.log10", "np.log2", ""),
     )
     models = [least_squares(table, f"{log}(relative_variation) ~ cores", splits=1) for log in logs]
@@ -454,7 +454,7 @@ def test_the_ceiling_does_not_depend_on_the_base():
 
 def test_zeros_are_named():
     """A variation of 0 has no log: such machines are left out, counted and named."""
-    table = made(60, 5)
+    table = machine_table(60, 5)
     table.loc[[3, 7], "relative_variation"] = 0.0
     with pytest.warns(
         UserWarning, match="2 rows have a relative_variation of zero or less.*'m3', 'm7'"
@@ -466,7 +466,7 @@ def test_zeros_are_named():
 
 def test_the_log_of_a_column_is_not_its_name():
     """A column called log_variation, or logical_cores, is no log: rows at or below zero stay."""
-    table = made(60, 21).assign(logical_cores=lambda t: t["cores"] - 1)
+    table = machine_table(60, 21).assign(logical_cores=lambda t: t["cores"] - 1)
     table["log_variation"] = np.log(table["relative_variation"])
     zero = int((table["logical_cores"] == 0).sum())
     assert (
@@ -487,7 +487,7 @@ def test_the_log_of_a_column_is_not_its_name():
 def test_columns_without_information_are_left_out():
     """Constant, empty, copied and collinear columns are left out and named; for trees only the
     copies. Flags are no environment."""
-    table = made(80, 6).assign(
+    table = machine_table(80, 6).assign(
         constant=1.0, empty=np.nan, copied=lambda t: t["cores"], half=lambda t: t["cores"] / 2
     )
     table["flag -a"] = table["cores"] > 8
@@ -513,7 +513,9 @@ def test_columns_without_information_are_left_out():
 def test_gaps_are_considered_before_copies():
     """A column that is constant in the rows without gaps is left out, as it is from a table of
     these rows."""
-    table = made(40, 28).assign(half=lambda t: np.where(np.arange(40) < 25, t["cpu_mhz"], np.nan))
+    table = machine_table(40, 28).assign(
+        half=lambda t: np.where(np.arange(40) < 25, t["cpu_mhz"], np.nan)
+    )
     table["late"] = np.where(np.arange(40) < 25, 1.0, 2.0)
     with pytest.warns(perfarray.PerfarrayWarning) as caught:
         result = least_squares(table, predictors=["half", "late"], splits=1).to_dataset()
@@ -530,7 +532,7 @@ def test_gaps_are_considered_before_copies():
 
 def test_same_seed_same_numbers():
     """The seed decides; attrs survive netCDF."""
-    table = made(60, 8)
+    table = machine_table(60, 8)
     first, second = (table.perf.explain_variation(splits=2, rng=5).to_dataset() for _ in range(2))
     xr.testing.assert_identical(first, second)
     assert all(isinstance(value, str | int | float) for value in first.attrs.values())
@@ -539,7 +541,7 @@ def test_same_seed_same_numbers():
 def test_predictions_come_back_in_units():
     """A model of logs predicts variation; labels it never saw have no prediction in a linear
     one."""
-    table = made(200, 9)
+    table = machine_table(200, 9)
     model = least_squares(table, predictors=["cores", "os"], splits=1)
     np.testing.assert_allclose(np.log(model.predict(table)), model.result.fittedvalues)
     assert model.predict(table.assign(os="plan9")).isna().all()
@@ -552,7 +554,9 @@ def test_a_label_in_the_test_only(formula):
     """A label, in text or number, of one row has no prediction there; the influence of all else is
     as if the row were not there."""
     kind = np.r_[np.arange(59) % 2, 2]
-    table = made(60, 23).assign(kind=kind if formula else np.array(["even", "odd", "rare"])[kind])
+    table = machine_table(60, 23).assign(
+        kind=kind if formula else np.array(["even", "odd", "rare"])[kind]
+    )
     model = least_squares(
         table, formula, splits=8, **({} if formula else {"predictors": ["cores", "kind"]})
     )
@@ -567,7 +571,7 @@ def test_a_label_in_the_test_only(formula):
 def test_collinear_terms_have_no_coefficients():
     """Terms that are multiples of each other have NaN and are named; the others keep their
     coefficients."""
-    table = made(60, 24).assign(twice=lambda t: 2 * t["cores"])
+    table = machine_table(60, 24).assign(twice=lambda t: 2 * t["cores"])
     with pytest.warns(
         UserWarning, match="The terms 'cores', 'twice' are linear combinations of each other"
     ):
@@ -586,7 +590,7 @@ def test_collinear_terms_have_no_coefficients():
 
 def test_terms_are_written_by_the_names_of_columns():
     """A term is the name of its column, with a label beside it; not the code of the formula."""
-    table = made(40, 27).rename(columns={"cpu_mhz": 'flag -DN="x y"'})
+    table = machine_table(40, 27).rename(columns={"cpu_mhz": 'flag -DN="x y"'})
     model = least_squares(table, predictors=["cores", "os", 'flag -DN="x y"'], splits=1)
     assert model.to_dataset()["term"].values.tolist()[:4] == [
         "Intercept",
@@ -672,17 +676,17 @@ OLS = {"model": "ols"}
 )
 def test_bad_input(change, keywords, message):
     with pytest.raises(ValueError, match=message):
-        made(40, 11).assign(**change).perf.explain_variation(rng=1, **keywords)
+        machine_table(40, 11).assign(**change).perf.explain_variation(rng=1, **keywords)
 
 
 def test_crossed_effects_are_gone():
     with pytest.raises(TypeError, match=r"no argument 'random' any more\. .*groups="):
-        made(40, 11).perf.explain_variation(model="mixed", random="vendor")
+        machine_table(40, 11).perf.explain_variation(model="mixed", random="vendor")
 
 
 def test_tables_that_cannot_be_used():
     """One row; two columns of one name; something else than a table."""
-    table = made(40, 31)
+    table = machine_table(40, 31)
     with pytest.raises(ValueError, match="the table has 1 rows"):
         table[:1].perf.explain_variation()
     with pytest.raises(ValueError, match="columns 'cores' occur twice"):
@@ -703,7 +707,7 @@ def test_many_rows_are_permuted_once(monkeypatch):
     )
     monkeypatch.setattr(evaluation, "ROWS_PERMUTED", 1_000)
     for rows, splits in ((100, 1), (1_200, 1), (1_200, 5)):
-        least_squares(made(rows, 32), splits=splits)
+        least_squares(machine_table(rows, 32), splits=splits)
     assert calls == [(30, 5), (360, 2)] + [(360, 1)] * 5
 
 

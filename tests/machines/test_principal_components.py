@@ -38,12 +38,12 @@ def medians():
     )
 
 
-def same(found, expected):
+def same_components(result, expected):
     """Compare scores and loadings of the components that have variance."""
     xr.testing.assert_allclose(
         *(
             result[["score", "loading"]].isel(principal_component=slice(4))
-            for result in (found, expected)
+            for result in (result, expected)
         )
     )
 
@@ -117,7 +117,7 @@ def test_order_of_dims_and_chunks_change_nothing(medians, chunked):
     assert result["score"].dims == ("machine", "principal_component")
     assert result["loading"].dims == ("benchmark", "principal_component")
     assert (result["score"].chunks is not None) == chunked
-    same(result, medians.perf.principal_components())
+    same_components(result, medians.perf.principal_components())
 
 
 def test_gaps(medians):
@@ -128,7 +128,7 @@ def test_gaps(medians):
     ):
         result = holes.perf.principal_components()
     assert result.attrs["dropped_features"] == "d"
-    same(result, medians.drop_sel(benchmark="d").perf.principal_components())
+    same_components(result, medians.drop_sel(benchmark="d").perf.principal_components())
     with pytest.raises(TypeError, match=r"no argument 'impute' any more\. fill the gaps"):
         holes.perf.principal_components(impute="mean")
 

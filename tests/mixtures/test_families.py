@@ -47,7 +47,7 @@ def timings(*samples) -> xr.Dataset:
     )
 
 
-def drawn(family: str, n: int = 120, seed: int = 1) -> np.ndarray:
+def sample_of(family: str, n: int = 120, seed: int = 1) -> np.ndarray:
     """Return values of one component."""
     return LAWS[family].rvs(*SHAPES[family], scale=2.0, size=n, random_state=seed) + 10.0 * (
         family == "extreme"
@@ -87,7 +87,7 @@ def fitted(
 def test_one_component_is_scipys_fit(family):
     """Parameters are the most likely ones: the likelihood is SciPy's at its own fit, or larger
     where that stops short."""
-    x = drawn(family)
+    x = sample_of(family)
     fit = fitted(x, family).to_dataset()
     theirs = LAWS[family].fit(x, **({} if family == "extreme" else {"floc": 0}))
     gap = fit["loglik"].item() - LAWS[family].logpdf(x, *theirs).sum()
@@ -110,7 +110,7 @@ def test_one_component_is_scipys_fit(family):
 
 def test_weibull_is_at_its_maximum():
     """The slopes of the likelihood vanish at the fit, which SciPy's search only comes near."""
-    x = drawn("weibull")
+    x = sample_of("weibull")
     fit = fitted(x, "weibull").to_dataset().isel(component=0)
     c, powers = fit["shape_parameter"].item(), x ** fit["shape_parameter"].item()
     assert (powers @ np.log(x)) / powers.sum() - 1 / c == pytest.approx(np.log(x).mean(), rel=1e-9)
@@ -125,14 +125,14 @@ def test_two_components_are_found_and_described(family):
     cell = values.to_dataset()
     assert_allclose(cell["weight"], [0.6, 0.4], atol=0.06)
     assert (np.diff(cell["mean"]) > 0).all()
-    laws, places = [law_of(cell, k) for k in (0, 1)], np.quantile(x, [0.01, 0.3, 0.7, 0.99])
+    laws, quantiles = [law_of(cell, k) for k in (0, 1)], np.quantile(x, [0.01, 0.3, 0.7, 0.99])
     for ours, name in ((values.pdf, "pdf"), (values.cdf, "cdf")):
         expected = sum(
-            w * getattr(law, name)(places)
+            w * getattr(law, name)(quantiles)
             for w, law in zip(cell["weight"].values, laws, strict=True)
         )
-        assert_allclose(ours(places), expected, rtol=1e-9)
-    assert_allclose(values.quantile(values.cdf(places).values), places, rtol=1e-9)
+        assert_allclose(ours(quantiles), expected, rtol=1e-9)
+    assert_allclose(values.quantile(values.cdf(quantiles).values), quantiles, rtol=1e-9)
     assert cell["loglik"].item() == pytest.approx(np.log(values.pdf(x).values).sum(), rel=1e-9)
     draws = values.sample(4000, rng=1)
     assert draws.mean().item() == pytest.approx(
@@ -179,7 +179,7 @@ def test_a_density_that_falls_from_the_start_has_its_mode_at_0():
 @pytest.mark.parametrize("size", [1e-200, 1e200])
 def test_sizes_that_square_to_nothing_or_infinity_are_fitted(family, size):
     """Moments, modes and the test of deviations never square values of the data."""
-    x = drawn("gamma", 40)
+    x = sample_of("gamma", 40)
     first, second = (fitted(values, family) for values in (x, size * x))
     for name in ("mean", "std", "modes"):
         assert_allclose(getattr(second, name)() / size, getattr(first, name)(), rtol=1e-9)
@@ -232,9 +232,9 @@ def test_best_chooses_family_and_number():
     alone."""
     times = timings(
         two("extreme", 200),
-        drawn("exponential", 300, 3),
-        drawn("pareto", 200),
-        9 - 2 * drawn("extreme", 300) / 10,
+        sample_of("exponential", 300, 3),
+        sample_of("pareto", 200),
+        9 - 2 * sample_of("extreme", 300) / 10,
     )
     options = {"max_components": 2, "tolerance": 1e-6}
     best = times.perf.fit_mixture(distribution="best", **options).to_dataset()
@@ -253,7 +253,7 @@ def test_best_chooses_family_and_number():
 def test_components_at_the_floor_do_not_compete():
     """Ties draw a component of any family onto one value; with the number forced, another family
     without such a component is taken."""
-    x = np.r_[np.full(20, 1.5), drawn("gamma", 60)]
+    x = np.r_[np.full(20, 1.5), sample_of("gamma", 60)]
     fit = (
         timings(x)
         .perf.fit_mixture(
@@ -297,7 +297,7 @@ def test_what_cannot_be_fitted():
 def test_units_signs_and_types_do_not_matter():
     """Milliseconds have means a thousand times as large; float32 and more being better change
     nothing but digits."""
-    x = np.round(np.r_[drawn("gamma", 40), drawn("gamma", 20, 2) + 20], 2)
+    x = np.round(np.r_[sample_of("gamma", 40), sample_of("gamma", 20, 2) + 20], 2)
     times = timings(x, x[:7])
     options = {
         "distribution": ["gamma", "weibull", "pareto"],
@@ -317,7 +317,7 @@ def test_units_signs_and_types_do_not_matter():
 @pytest.mark.parametrize("better", ["lower", "higher"])
 def test_fitted_mixtures_and_their_samples_keep_what_is_better(better):
     high, low = (
-        timings(factor * drawn("gamma", 40))["time"].assign_attrs(better=better, units="1/s")
+        timings(factor * sample_of("gamma", 40))["time"].assign_attrs(better=better, units="1/s")
         for factor in (2, 1)
     )
     fits = [rates.perf.fit_mixture() for rates in (high, low)]
@@ -330,7 +330,9 @@ def test_fitted_mixtures_and_their_samples_keep_what_is_better(better):
 
 @pytest.mark.parametrize("distribution", ["best", ["best"], ["normal", "best"]])
 def test_best_stands_for_all_families(distribution):
-    fit = timings(drawn("gamma", 40)).perf.fit_mixture(distribution=distribution, max_components=1)
+    fit = timings(sample_of("gamma", 40)).perf.fit_mixture(
+        distribution=distribution, max_components=1
+    )
     assert fit.to_dataset().attrs["distribution"].split() == list(NAMES)
 
 
@@ -354,7 +356,7 @@ def test_units_of_unequal_size_count_alike():
 def test_the_test_of_fit_refits_the_family():
     """Gamma runs are described by gamma components and not by exponential ones; families are chosen
     anew where they were chosen."""
-    times = timings(drawn("gamma", 80))
+    times = timings(sample_of("gamma", 80))
     options = {"n_resamples": 20, "rng": 1}
     fits = [
         times.perf.fit_mixture(distribution=name, n_components=1)
@@ -379,7 +381,7 @@ def test_the_test_of_fit_refits_the_family():
 def test_lazy_fits_are_the_same():
     """Chunks change nothing, and the family is text as it is in memory."""
     pytest.importorskip("dask")
-    times = timings(drawn("gamma", 40), drawn("extreme", 40))
+    times = timings(sample_of("gamma", 40), sample_of("extreme", 40))
     options = {"distribution": ["gamma", "extreme"], "max_components": 1}
     lazy, eager = (
         times.chunk({"benchmark": 1}).perf.fit_mixture(**options),
@@ -524,8 +526,8 @@ def test_limits_of_other_families_refit_them(three):
 
 def test_pictures_name_the_family():
     """The curve is the density, heavy tails do not squeeze it."""
-    fit = fitted(drawn("pareto"), "pareto")
-    ax = fit.plot(times=timings(drawn("pareto")).isel(benchmark=0))
+    fit = fitted(sample_of("pareto"), "pareto")
+    ax = fit.plot(times=timings(sample_of("pareto")).isel(benchmark=0))
     assert ax.get_title(loc="left").startswith("Mixture of 1 Pareto component")
     complete = next(line for line in ax.lines if line.get_label() == "mixture")
     assert_allclose(complete.get_ydata(), fit.pdf(complete.get_xdata()).squeeze())
@@ -546,7 +548,7 @@ def test_moments_are_integrals():
 def test_a_bar_counts_cells_once_for_every_family(capsys):
     """So many cells times so many families, in one bar; no number changes, and a lazy result has
     none."""
-    times = timings(drawn("gamma", 30), drawn("gamma", 20), [0.5, 2.0, 3.0])
+    times = timings(sample_of("gamma", 30), sample_of("gamma", 20), [0.5, 2.0, 3.0])
     choice = {"distribution": ["normal", "lognormal"], "max_components": 2}
     texts = times.perf.fit_mixture(**choice, progress=True)
     assert "6/6" in capsys.readouterr().err

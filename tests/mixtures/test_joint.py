@@ -52,12 +52,12 @@ def faithful(golden):
     )[0]
 
 
-@pytest.mark.parametrize(("model", "name", "most"), [("equal", "EEE", 3), ("unequal", "VVV", 2)])
-def test_likelihoods_are_mclusts(faithful, model, name, most):
+@pytest.mark.parametrize(("model", "name", "n_max"), [("equal", "EEE", 3), ("unequal", "VVV", 2)])
+def test_likelihoods_are_mclusts(faithful, model, name, n_max):
     """Log-likelihood and BIC of faithful at the maximum, where both programs arrive at the same
     one."""
     result, fitted = faithful
-    for number in range(1, most + 1):
+    for number in range(1, n_max + 1):
         ours = fitted(number, model)
         assert_allclose(ours.loglik, result["loglik"][name][number - 1], rtol=1e-9)
         assert_allclose(

@@ -22,7 +22,7 @@ def sums(values, runs):
     return np.rint(10 * np.array([sum(column) for column in product(values, repeat=runs)]))
 
 
-def asked(*samples, **choices):
+def prob_of_totals(*samples, **choices):
     """Return the probability that the first is faster than the second."""
     times = perfarray.from_samples(dict(zip("ab", samples, strict=True)))
     return times.perf.prob_faster("b", n_resamples=0, **choices).sel(version="a")
@@ -32,13 +32,13 @@ def asked(*samples, **choices):
 def test_every_combination_is_counted(runs, shift):
     """The totals of all combinations of runs, with their ties, and a shift of the total."""
     ahead = sums(OLD, runs)[:, None] + 10 * shift - sums(NEW, runs)
-    result = asked(NEW, OLD, runs=runs, shift=shift)
+    result = prob_of_totals(NEW, OLD, runs=runs, shift=shift)
     assert_allclose(
         [result["estimate"], result["tied"]],
         [(ahead > 1e-6).mean(), (abs(ahead) < 1e-6).mean()],
         atol=1e-12,
     )
-    half = asked(NEW, OLD, runs=runs, shift=shift, ties="half")
+    half = prob_of_totals(NEW, OLD, runs=runs, shift=shift, ties="half")
     assert_allclose(half["estimate"], result["estimate"] + result["tied"] / 2)
     rate = perfarray.from_samples({"a": NEW, "b": OLD})["time"].assign_attrs(
         units="1/s", better="higher"
@@ -69,18 +69,18 @@ def test_a_lattice_is_close_to_the_list(monkeypatch):
     mean."""
     rng = np.random.default_rng(1)
     new, old = rng.normal(1.0, 0.1, 12), rng.lognormal(0.0, 0.2, 12)
-    listed = asked(new, old, runs=3, shift=0.02)["estimate"]
+    listed = prob_of_totals(new, old, runs=3, shift=0.02)["estimate"]
     monkeypatch.setattr(totals, "LISTED", 0)
-    assert_allclose(asked(new, old, runs=3, shift=0.02)["estimate"], listed, atol=1e-3)
+    assert_allclose(prob_of_totals(new, old, runs=3, shift=0.02)["estimate"], listed, atol=1e-3)
     pair = perfarray.from_samples({"a": new, "b": old}).perf.prob_fastest(
         dim="version", runs=3, n_resamples=0
     )
     assert pair.perf.table().attrs["about"].split("; ")[1] == "totals of 3 runs each"
     assert_allclose(pair["estimate"].sum(), 1)
     assert_allclose(
-        pair["estimate"].sel(version="a"), asked(new, old, runs=3)["estimate"], atol=1e-3
+        pair["estimate"].sel(version="a"), prob_of_totals(new, old, runs=3)["estimate"], atol=1e-3
     )
-    assert asked(new, old + 0.3, runs=1000)["estimate"] == pytest.approx(1)
+    assert prob_of_totals(new, old + 0.3, runs=1000)["estimate"] == pytest.approx(1)
 
 
 def test_totals_of_mixtures(monkeypatch):
@@ -150,7 +150,7 @@ def test_a_total_with_a_stopped_run_never_ends():
 def test_bad_input():
     for runs, message in ((0, "runs"), (1001, "totals are of up to 1000 runs")):
         with pytest.raises(ValueError, match=message):
-            asked(NEW, OLD, runs=runs)
+            prob_of_totals(NEW, OLD, runs=runs)
     logs = perfarray.from_samples({"a": NEW, "b": OLD}).perf.fit_mixture(distribution="lognormal")
     with pytest.raises(
         ValueError,

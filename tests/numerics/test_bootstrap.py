@@ -44,7 +44,7 @@ def replicates_of(values, statistic, draws, cell=0):
     ).replicates
 
 
-def exact_variance(values, drawn):
+def exact_variance(values, resampled_levels):
     """Return the variance of the bootstrap mean of balanced data: at each level drawn, the plug-in
     variance inside what is above it.
 
@@ -55,7 +55,7 @@ def exact_variance(values, drawn):
     for level in range(values.ndim):
         means = values.mean(axis=tuple(range(level + 1, values.ndim)))
         parents *= values.shape[level]
-        if drawn[level]:
+        if resampled_levels[level]:
             total += means.var(axis=-1).mean() / parents
     return total
 
@@ -63,7 +63,7 @@ def exact_variance(values, drawn):
 def test_replicates_of_r_from_its_indices(golden):
     """golden/hierarchical_bootstrap: replicate means and ratios from given indices, to 1e-12."""
     for case in golden("hierarchical_bootstrap")["cases"]:
-        found = {}
+        replicates_by_side = {}
         for side in ("old", "new"):
             values = np.array(case["input"][side], dtype=float)
             indices = case["input"][f"indices_{side}"]
@@ -71,12 +71,14 @@ def test_replicates_of_r_from_its_indices(golden):
                 np.array([row[level] for row in indices]) - 1
                 for level in ("binary", "execution", "measurement")
             ]
-            found[side] = unit_means(gather(values, picks), 3).mean(axis=-1)
+            replicates_by_side[side] = unit_means(gather(values, picks), 3).mean(axis=-1)
             np.testing.assert_allclose(
-                found[side], case["output"][f"replicate_means_{side}"], rtol=1e-12
+                replicates_by_side[side], case["output"][f"replicate_means_{side}"], rtol=1e-12
             )
         np.testing.assert_allclose(
-            found["new"] / found["old"], case["output"]["replicate_ratios"], rtol=1e-12
+            replicates_by_side["new"] / replicates_by_side["old"],
+            case["output"]["replicate_ratios"],
+            rtol=1e-12,
         )
 
 
@@ -87,23 +89,27 @@ def test_exact_bootstrap_variances(golden, scheme):
     for case in golden("hierarchical_bootstrap")["cases"]:
         for side in ("old", "new"):
             values = np.array(case["input"][side], dtype=float)
-            drawn = SCHEMES.get(scheme, (1,))
+            resampled_levels = SCHEMES.get(scheme, (1,))
             values = values if scheme != "flat" else values.ravel()
             expected = case["output"]["exact_bootstrap_variance_of_mean"][side][scheme]
-            np.testing.assert_allclose(exact_variance(values, drawn), expected, rtol=1e-9)
-            number = experiments(40_000)
-            draws = Draws(tuple(map(bool, drawn)), number, (1, 2))
-            found = replicates_of(values, "mean", draws)
-            excess = stats.kurtosis(found)
-            assert abs(found.var() / expected - 1) < 5 * np.sqrt((2 + excess) / number)
-            assert abs(found.mean() - case["output"]["exact_bootstrap_mean"][side]) < 5 * np.sqrt(
-                expected / number
+            np.testing.assert_allclose(
+                exact_variance(values, resampled_levels), expected, rtol=1e-9
             )
+            number = experiments(40_000)
+            draws = Draws(tuple(map(bool, resampled_levels)), number, (1, 2))
+            replicates = replicates_of(values, "mean", draws)
+            excess = stats.kurtosis(replicates)
+            assert abs(replicates.var() / expected - 1) < 5 * np.sqrt((2 + excess) / number)
+            assert abs(
+                replicates.mean() - case["output"]["exact_bootstrap_mean"][side]
+            ) < 5 * np.sqrt(expected / number)
 
 
-@pytest.mark.parametrize("drawn", [d for d in product((False, True), repeat=3) if any(d)])
+@pytest.mark.parametrize(
+    "resampled_levels", [d for d in product((False, True), repeat=3) if any(d)]
+)
 @pytest.mark.parametrize("shape", [(5, 4, 7), (3, 6, 1), (4, 1, 6), (2, 3, 130)])
-def test_short_ways_meet_the_closed_form(drawn, shape):
+def test_short_ways_meet_the_closed_form(resampled_levels, shape):
     """Pair tables, odd and even numbers of iterations, a table too large, single repetitions: the
     variance is the exact one."""
     rng = np.random.default_rng(3)
@@ -112,11 +118,11 @@ def test_short_ways_meet_the_closed_form(drawn, shape):
         + rng.normal(size=shape[:2])[..., None]
         + rng.normal(size=shape[0])[:, None, None]
     )
-    draws = Draws(drawn, 4000, (5, 6))
-    found = replicates_of(values, "mean", draws)
-    expected = exact_variance(values, drawn)
-    assert abs(found.mean() - values.mean()) < 5 * np.sqrt(expected / 4000) + 1e-12
-    np.testing.assert_allclose(found.var(), expected, rtol=0.16, atol=1e-20)
+    draws = Draws(resampled_levels, 4000, (5, 6))
+    replicates = replicates_of(values, "mean", draws)
+    expected = exact_variance(values, resampled_levels)
+    assert abs(replicates.mean() - values.mean()) < 5 * np.sqrt(expected / 4000) + 1e-12
+    np.testing.assert_allclose(replicates.var(), expected, rtol=0.16, atol=1e-20)
 
 
 def test_padding_changes_nothing():
@@ -126,28 +132,30 @@ def test_padding_changes_nothing():
         values = np.random.default_rng(0).normal(size=shape)
         padded = np.pad(values, ((0, 1), (1, 0), (1, 1)), constant_values=np.nan)
         draws = Draws((True,) * 3, 200, (1, 2))
-        found, expected = (replicates_of(cell, "mean", draws) for cell in (padded, values))
+        replicates, expected = (replicates_of(cell, "mean", draws) for cell in (padded, values))
         np.testing.assert_allclose(
-            found.mean(), expected.mean(), atol=5 * values.std() / np.sqrt(200) + 1e-12
+            replicates.mean(), expected.mean(), atol=5 * values.std() / np.sqrt(200) + 1e-12
         )
-        assert set(np.round(found, 9)) <= set(np.round(expected, 9)) or values.size > 4
+        assert set(np.round(replicates, 9)) <= set(np.round(expected, 9)) or values.size > 4
 
 
-@pytest.mark.parametrize("drawn", [(True, True, True), (True, False, True), (False, True, True)])
+@pytest.mark.parametrize(
+    "resampled_levels", [(True, True, True), (True, False, True), (False, True, True)]
+)
 @pytest.mark.parametrize("depth", [9, 40])
-def test_sums_and_values_agree_in_distribution(drawn, depth):
+def test_sums_and_values_agree_in_distribution(resampled_levels, depth):
     """Unit means from tables of sums and from all values drawn: the same mean, variance and
     distribution, unit by unit."""
     values = np.random.default_rng(0).lognormal(size=(1, 4, 3, depth))
-    draws, streams = Draws(drawn, 20_000, (7, 8)), Streams((7, 8))
-    found = []
-    for side, wanted in enumerate(("units", "values")):
-        cells = cells_of(values, draws, DrawKeys(np.zeros(1, np.uint64), side=side), wanted)
-        parts = [part.copy() for _, _, (part,) in redrawn(draws.n_resamples, streams, cells)]
-        parts = [part if wanted == "units" else part.mean(axis=(-1, -2)) for part in parts]
-        found.append(np.concatenate(parts, axis=1)[0])
+    draws, streams = Draws(resampled_levels, 20_000, (7, 8)), Streams((7, 8))
+    replicates = []
+    for side, kind in enumerate(("units", "values")):
+        cells = cells_of(values, draws, DrawKeys(np.zeros(1, np.uint64), side=side), kind)
+        blocks = [block.copy() for _, _, (block,) in redrawn(draws.n_resamples, streams, cells)]
+        blocks = [block if kind == "units" else block.mean(axis=(-1, -2)) for block in blocks]
+        replicates.append(np.concatenate(blocks, axis=1)[0])
     for unit in range(4):
-        a, b = (part[:, unit] for part in found)
+        a, b = (block[:, unit] for block in replicates)
         assert abs(a.mean() - b.mean()) < 5 * np.sqrt((a.var() + b.var()) / 20_000)
         assert a.var() == pytest.approx(
             b.var(), rel=4 * np.sqrt(2 * (stats.kurtosis(a, fisher=False) - 1) / 20_000)
@@ -165,27 +173,29 @@ def test_ragged_nests_are_redrawn_parent_by_parent():
             [[np.nan] * 3, [np.nan] * 3],
         ]
     )
-    found = replicates_of(values, "mean", Draws((True, True, True), 40_000, (1, 2)))
+    replicates = replicates_of(values, "mean", Draws((True, True, True), 40_000, (1, 2)))
     first = (
         ((2 / 3) / 3 + 0) / 2 + 1.5** 2
     )  # a group drawn of (1, 2, 3) and (5): 2 / 3 is the variance of the former, 1.5 their distance
     second = 1.0 / 2  # (7, 9) alone
     variance = ((first / 2 + second) / 2 + 2.25**2) / 2  # the units' means are 3.5 and 8
-    assert abs(found.mean() - 5.75) < 5 * np.sqrt(variance / 40_000)
-    assert abs(found.var() / variance - 1) < 5 * np.sqrt((2 + stats.kurtosis(found)) / 40_000)
+    assert abs(replicates.mean() - 5.75) < 5 * np.sqrt(variance / 40_000)
+    assert abs(replicates.var() / variance - 1) < 5 * np.sqrt(
+        (2 + stats.kurtosis(replicates)) / 40_000
+    )
 
 
 def test_bca_is_fair_to_ties():
     """A median ties often: replicates equal to the estimate count half, and the interval does not
     end at the estimate."""
     values = np.random.default_rng(5).integers(8, 13, 31).astype(float)
-    drawn = np.random.default_rng(6).choice(values, (4000, 31))
-    replicates, estimate = np.median(drawn, axis=1), np.array(np.median(values))
+    samples = np.random.default_rng(6).choice(values, (4000, 31))
+    replicates, estimate = np.median(samples, axis=1), np.array(np.median(values))
     influence = (np.zeros(31) + np.arange(31) - 15.0,)
-    found = percentile_family("bca", estimate, replicates, influence)
+    family = percentile_family("bca", estimate, replicates, influence)
     below, equal = (replicates < estimate).mean(), (replicates == estimate).mean()
-    np.testing.assert_allclose(bias_of(found), stats.norm.ppf(below + equal / 2))
-    fair, strict = limits_of(found, 0.95), limits_of(found, 0.95, ties=0)
+    np.testing.assert_allclose(bias_of(family), stats.norm.ppf(below + equal / 2))
+    fair, strict = limits_of(family, 0.95), limits_of(family, 0.95, ties=0)
     assert fair.lower < estimate < fair.upper
     assert strict.upper < fair.upper or strict.lower < fair.lower
     distinct = np.random.default_rng(7).normal(10, 1, 31)
@@ -201,22 +211,22 @@ def test_limits_of_boot(golden):
     for case in golden("boot_intervals")["cases"]:
         output, replicates = case["output"], np.array(case["input"]["replicates"])
         estimate, influence = np.array(output["t0"]), np.array(output["influence_jackknife"])
-        for wanted in output["intervals"]:
+        for printed in output["intervals"]:
             for method, name in (
                 ("percentile", "percentile"),
                 ("basic", "basic"),
                 ("bca", "bca_jackknife"),
             ):
-                found = percentile_family(
+                family = percentile_family(
                     method, estimate, replicates, (influence,) if method == "bca" else ()
                 )
                 as_boot = limits_of(
-                    found, wanted["level"], ties=0
+                    family, printed["level"], ties=0
                 )  # boot counts replicates equal to the estimate not at all
-                np.testing.assert_allclose(as_boot, wanted[name], rtol=1e-9)
+                np.testing.assert_allclose(as_boot, printed[name], rtol=1e-9)
                 if method == "bca":
                     np.testing.assert_allclose(
-                        found.acceleration, output["acceleration_jackknife"], rtol=1e-9
+                        family.acceleration, output["acceleration_jackknife"], rtol=1e-9
                     )
 
 
@@ -230,11 +240,11 @@ def test_studentized_of_boot(golden):
             continue
         t0, error = case["output"]["t0"], np.sqrt(case["output"]["var_t0"])
         t = np.sort((np.array(case["input"]["replicates"]) - t0) / np.sqrt(variances))
-        for wanted in case["output"]["intervals"]:
-            tails = (1 + wanted["level"]) / 2, (1 - wanted["level"]) / 2
+        for printed in case["output"]["intervals"]:
+            tails = (1 + printed["level"]) / 2, (1 - printed["level"]) / 2
             np.testing.assert_allclose(
                 [t0 - error * float(quantile(t, tail)) for tail in tails],
-                wanted["studentized"],
+                printed["studentized"],
                 rtol=1e-9,
             )
             checked += 1
@@ -250,9 +260,9 @@ def test_bca_and_percentile_of_scipy():
         theirs = stats.bootstrap(
             (sample,), np.mean, n_resamples=40_000, method=name, rng=np.random.default_rng(1)
         ).confidence_interval
-        found, _ = sample_bootstrap(sample, np.array(0), draws, "mean", method)
+        bootstrap, _ = sample_bootstrap(sample, np.array(0), draws, "mean", method)
         np.testing.assert_allclose(
-            limits_of(found, 0.95), theirs, atol=0.03 * sample.std() / np.sqrt(40) * 2
+            limits_of(bootstrap, 0.95), theirs, atol=0.03 * sample.std() / np.sqrt(40) * 2
         )
     theirs = stats.bootstrap(
         (sample,), np.median, n_resamples=20_000, method="percentile", rng=np.random.default_rng(1)
@@ -265,11 +275,11 @@ def test_bca_and_percentile_of_scipy():
         n_resamples=0,
         method="percentile",
     )
-    found, _ = sample_bootstrap(
+    bootstrap, _ = sample_bootstrap(
         sample, np.array(0), draws._replace(n_resamples=20_000), "median", "percentile"
     )
     # Both are values of the sample, or lie halfway between two of them.
-    np.testing.assert_allclose(limits_of(found, 0.9), theirs.confidence_interval, rtol=1e-12)
+    np.testing.assert_allclose(limits_of(bootstrap, 0.9), theirs.confidence_interval, rtol=1e-12)
 
 
 @pytest.mark.parametrize("method", ["percentile", "basic", "bca", "studentized"])
@@ -278,21 +288,25 @@ def test_p_values_invert_the_limits(method):
     larger."""
     rng = np.random.default_rng(2)
     new, old = rng.lognormal(0, 0.2, (6, 12)), rng.lognormal(0.1, 0.2, (6, 9))
-    found, _ = ratio_bootstrap(
+    bootstrap, _ = ratio_bootstrap(
         Pairing(new, old, np.arange(6), False), Draws((True,), 1999, (1, 2)), method
     )
     for alpha in (0.2, 0.05, 0.0123):
-        limits = limits_of(found, 1 - alpha)
+        limits = limits_of(bootstrap, 1 - alpha)
         for cell in range(6):
-            one = type(found)(
-                *(part[cell] if isinstance(part, np.ndarray) else part for part in found)
+            cell_family = type(bootstrap)(
+                *(field[cell] if isinstance(field, np.ndarray) else field for field in bootstrap)
             )
-            np.testing.assert_allclose(one_sided(one, limits.lower[cell])[1], alpha / 2, rtol=1e-9)
-            np.testing.assert_allclose(one_sided(one, limits.upper[cell])[0], alpha / 2, rtol=1e-9)
+            np.testing.assert_allclose(
+                one_sided(cell_family, limits.lower[cell])[1], alpha / 2, rtol=1e-9
+            )
+            np.testing.assert_allclose(
+                one_sided(cell_family, limits.upper[cell])[0], alpha / 2, rtol=1e-9
+            )
             assert (
-                one_sided(one, limits.lower[cell] * 0.99)[1]
+                one_sided(cell_family, limits.lower[cell] * 0.99)[1]
                 < alpha / 2
-                < one_sided(one, limits.lower[cell] * 1.01)[1]
+                < one_sided(cell_family, limits.lower[cell] * 1.01)[1]
             )
 
 
@@ -300,7 +314,7 @@ def test_the_studentized_p_value_counts_replicates():
     """Just beyond a replicate p = (b + 1) / (R + 1), b the replicates with |t*| >= |t|; towards the
     next one it falls to the next p."""
     t = np.array([0.5, -1.0, 2.0, -3.0])
-    found = studentized(np.array(0.0), np.array(1.0), t, np.ones(4), log=False)
+    family = studentized(np.array(0.0), np.array(1.0), t, np.ones(4), log=False)
     for value, p in (
         (0.4, 1.0),
         (0.5 + 1e-9, 0.8),
@@ -309,7 +323,7 @@ def test_the_studentized_p_value_counts_replicates():
         (3.0, 0.2),
         (100.0, 0.2),
     ):
-        below, above = one_sided(found, -value)
+        below, above = one_sided(family, -value)
         assert 2 * min(below, above) == pytest.approx(p)
         assert above < below or p == 1
 
@@ -338,10 +352,12 @@ def test_influence_of_a_ratio(golden):
     """The jackknife influence of both samples is R's, to 1e-9."""
     case = golden("boot_intervals")["cases"][0]
     new, old = np.array(case["input"]["a"]), np.array(case["input"]["b"])
-    _, drawn = ratio_bootstrap(
+    _, bootstrap = ratio_bootstrap(
         Pairing(new, old, np.array(0), False), Draws((True,), 20, (1, 2)), "bca"
     )
-    influence = [influence_of(drawn.ratio.estimate, part) for part in drawn.left_out]
+    influence = [
+        influence_of(bootstrap.ratio.estimate, jackknife) for jackknife in bootstrap.left_out
+    ]
     np.testing.assert_allclose(
         np.concatenate(influence), case["output"]["influence_jackknife"], rtol=1e-9
     )
@@ -366,17 +382,17 @@ def test_constant_and_degenerate_cells():
     no t."""
     draws = Draws((True,), 99, (1, 2))
     for method in ("percentile", "basic", "bca", "studentized"):
-        found, _ = sample_bootstrap(
+        bootstrap, _ = sample_bootstrap(
             np.array([[2.0] * 4, [np.nan] * 4]), np.arange(2), draws, "mean", method
         )
-        limits = limits_of(found, 0.95)
+        limits = limits_of(bootstrap, 0.95)
         assert (limits.lower[0], limits.upper[0]) == (2.0, 2.0)
         assert np.isnan(limits.lower[1])
-    found, _ = sample_bootstrap(
+    bootstrap, _ = sample_bootstrap(
         np.array([0.1, 0.7, 0.3]), np.array(0), draws, "mean", "studentized"
     )
-    assert np.isfinite(limits_of(found, 0.95).upper)
-    assert np.isnan(found.replicates).any()
+    assert np.isfinite(limits_of(bootstrap, 0.95).upper)
+    assert np.isnan(bootstrap.replicates).any()
 
 
 @pytest.mark.parametrize("statistic", ["mean", "median"])
@@ -398,21 +414,23 @@ def test_memory_is_a_block_s(monkeypatch, statistic, complete):
 
 
 @pytest.mark.parametrize("statistic", ["mean", "median"])
-@pytest.mark.parametrize("drawn", [(True, True, True), (True, False, False), (False, True, True)])
+@pytest.mark.parametrize(
+    "resampled_levels", [(True, True, True), (True, False, False), (False, True, True)]
+)
 @pytest.mark.parametrize("depth", [6, 31, 150])
 @pytest.mark.parametrize("gaps", [(slice(0, 0),), (2, 1, slice(2, None)), (slice(3, None),)])
-def test_blocks_are_bounded(monkeypatch, gaps, depth, drawn, statistic):
+def test_blocks_are_bounded(monkeypatch, gaps, depth, resampled_levels, statistic):
     """A large cell is drawn in blocks, and that changes no number; nor does it how many replicates
     are drawn."""
     values = np.random.default_rng(0).normal(size=(5, 4, depth))
     values[gaps] = np.nan
-    whole = replicates_of(values, statistic, Draws(drawn, 100, (1, 2)))
+    in_one_block = replicates_of(values, statistic, Draws(resampled_levels, 100, (1, 2)))
     monkeypatch.setattr("perfarray.numerics.bootstrap.BLOCK", 2_000)
     np.testing.assert_array_equal(
-        replicates_of(values, statistic, Draws(drawn, 100, (1, 2))), whole
+        replicates_of(values, statistic, Draws(resampled_levels, 100, (1, 2))), in_one_block
     )
     np.testing.assert_array_equal(
-        replicates_of(values, statistic, Draws(drawn, 37, (1, 2))), whole[:37]
+        replicates_of(values, statistic, Draws(resampled_levels, 37, (1, 2))), in_one_block[:37]
     )
 
 
@@ -465,8 +483,8 @@ def test_cells_taken_some_at_a_time_have_the_limits_of_all_at_once(monkeypatch):
         keys = np.arange(12).reshape(3, 4)
         return compare_draws(new, old[:1], 0.9, keys, np.array(0), **how).interval
 
-    whole = limits()
+    at_once = limits()
     monkeypatch.setattr("perfarray.numerics.bootstrap_tests.REPLICATES_AT_ONCE", 100)
-    for part, own in zip(whole, limits(), strict=True):
-        np.testing.assert_array_equal(part, own)
-        assert part.shape == (3, 4)
+    for limit, limit_of_blocks in zip(at_once, limits(), strict=True):
+        np.testing.assert_array_equal(limit, limit_of_blocks)
+        assert limit.shape == (3, 4)

@@ -34,10 +34,10 @@ def test_correlations_and_ljung_box_are_those_of_statsmodels():
     diagnostic = pytest.importorskip("statsmodels.stats.diagnostic")
     for n in (7, 23, 80):
         series = dependent(0.3, (1, n), n)[0]
-        found = autocorrelations(series)
-        assert_allclose(found, stattools.acf(series, nlags=n - 1, fft=False), atol=1e-12)
+        correlations = autocorrelations(series)
+        assert_allclose(correlations, stattools.acf(series, nlags=n - 1, fft=False), atol=1e-12)
         assert_allclose(
-            ljung_box(found, np.array(n)),
+            ljung_box(correlations, np.array(n)),
             diagnostic.acorr_ljungbox(series, lags=[min(10, n // 5)])["lb_pvalue"],
             rtol=1e-9,
         )
@@ -54,12 +54,12 @@ def test_bias_and_variance_are_those_of_all_orders():
     with the variances said."""
     orders = np.array(list(itertools.permutations([1.0, 2.0, 2.0, 5.0, 9.0])))
     scores = order_scores(orders)
-    for found, variance in (
+    for result, variance in (
         (scores.serial, scores.serial_variance),
         (scores.drift, scores.drift_variance),
     ):
-        assert found.mean() == pytest.approx(0, abs=1e-12)
-        assert_allclose(variance, found.var())
+        assert result.mean() == pytest.approx(0, abs=1e-12)
+        assert_allclose(variance, result.var())
     assert_allclose(
         without_bias(autocorrelations(orders), np.full(120, 5)).mean(axis=0),
         [1, 0, 0, 0, 0],
@@ -78,11 +78,11 @@ def test_ranks_share_ties():
 def test_order_is_calibrated_whatever_the_values(shape):
     """At most 5 % of independent series of 30 have p <= 0.05, of four distributions; a correlation
     of 0.6 is seen in most."""
-    independent, alike = (shape(dependent(rho, (4000, 30), 3)) for rho in (0.0, 0.6))
+    independent, correlated = (shape(dependent(rho, (4000, 30), 3)) for rho in (0.0, 0.6))
     assert 0.03 < (order_pvalue(order_scores(independent)) <= 0.05).mean() < 0.058
     assert (order_pvalue(order_scores(independent)) <= 0.001).mean() < 0.002
     if shape in (np.asarray, np.exp):
-        assert (order_pvalue(order_scores(alike)) <= 0.05).mean() > 0.8
+        assert (order_pvalue(order_scores(correlated)) <= 0.05).mean() > 0.8
 
 
 @pytest.mark.parametrize("rho", [0.3, 0.6])
@@ -98,11 +98,14 @@ def test_screening_costs_two_points_of_power(rho):
 def test_gaps_are_closed():
     """A series with gaps is the series without them."""
     series = np.array([1.0, np.nan, 2.0, 4.0, np.nan, 3.0, 9.0])
-    whole = series[~np.isnan(series)]
-    assert [part.item() for part in order_scores(series)] == [
-        part.item() for part in order_scores(whole)
+    without_gaps = series[~np.isnan(series)]
+    assert [statistic.item() for statistic in order_scores(series)] == [
+        statistic.item() for statistic in order_scores(without_gaps)
     ]
-    assert_allclose([part.item() for part in drift(series)], [part.item() for part in drift(whole)])
+    assert_allclose(
+        [statistic.item() for statistic in drift(series)],
+        [statistic.item() for statistic in drift(without_gaps)],
+    )
 
 
 def test_effective_number_is_near_the_truth():
@@ -121,8 +124,8 @@ def test_drift_is_the_relative_slope():
     assert pvalue.item() < 1e-6
 
 
-@pytest.mark.parametrize(("rho", "most"), [(0.0, 0.06), (0.6, 0.075)])
-def test_drift_has_its_size_under_dependence(rho, most):
+@pytest.mark.parametrize(("rho", "upper"), [(0.0, 0.06), (0.6, 0.075)])
+def test_drift_has_its_size_under_dependence(rho, upper):
     """Of series of 100 that do not drift, some 5 % have p <= 0.05, where a line would have 32 of a
     correlation of 0.6."""
-    assert 0.03 < (drift(dependent(rho, (3000, 100), 7))[1] <= 0.05).mean() < most
+    assert 0.03 < (drift(dependent(rho, (3000, 100), 7))[1] <= 0.05).mean() < upper

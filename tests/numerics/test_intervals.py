@@ -38,21 +38,25 @@ def test_fieller_of_r(golden):
     kinds = set()
     for case in cases:
         new, old = case["input"]["numerator"], case["input"]["denominator"]
-        for wanted in case["output"]["intervals"]:
+        for printed in case["output"]["intervals"]:
             for key, rule in rules.items():
-                found, expected = limits_of(new, old, wanted["level"], df=rule), wanted[key]
-                kinds.add(str(found.kind))
+                limits, expected = limits_of(new, old, printed["level"], df=rule), printed[key]
+                kinds.add(str(limits.kind))
                 if expected["limits"][0] is None:
-                    assert (found.lower, found.upper, found.kind) == (-np.inf, np.inf, "unbounded")
+                    assert (limits.lower, limits.upper, limits.kind) == (
+                        -np.inf,
+                        np.inf,
+                        "unbounded",
+                    )
                     continue
-                assert found.kind == ("bounded" if expected["bounded"] else "exclusive")
+                assert limits.kind == ("bounded" if expected["bounded"] else "exclusive")
                 np.testing.assert_allclose(
-                    [found.lower, found.upper], sorted(expected["limits"]), rtol=1e-10
+                    [limits.lower, limits.upper], sorted(expected["limits"]), rtol=1e-10
                 )
             for method in ("delta", "log_delta"):
-                found = limits_of(new, old, wanted["level"], method, "normal")
+                limits = limits_of(new, old, printed["level"], method, "normal")
                 np.testing.assert_allclose(
-                    [found.lower, found.upper], wanted[f"{method}_normal"], rtol=1e-10
+                    [limits.lower, limits.upper], printed[f"{method}_normal"], rtol=1e-10
                 )
         ratio = ratio_of(np.array(new), np.array(old), paired=False)
         np.testing.assert_allclose(
@@ -77,40 +81,40 @@ def test_ratio_of_kalibera_and_jones(golden):
             for key, level in levels.items():
                 for name, rule in (("fieller_t", "conservative"), ("fieller_z", "normal")):
                     expected = case["output"]["ratio"][key][name]
-                    found = limits_of(*units, level, df=rule)
+                    limits = limits_of(*units, level, df=rule)
                     if expected["limits"][0] is not None:
                         np.testing.assert_allclose(
-                            [found.lower, found.upper], sorted(expected["limits"]), rtol=1e-9
+                            [limits.lower, limits.upper], sorted(expected["limits"]), rtol=1e-9
                         )
                         checked += 1
-                    assert expected["bounded"] == (found.kind == "bounded")
+                    assert expected["bounded"] == (limits.kind == "bounded")
     assert checked > 20
 
 
 def test_table_v_as_printed():
     """Kalibera and Jones, section 6.2: limits 0.1 and 1.7 (0.1098 and 1.7253 unrounded)."""
-    found = limits_of([8.75, 6.25, 4.5], [7.75, 12.25, 11.5], 0.95, df="conservative")
-    np.testing.assert_allclose([found.lower, found.upper], [0.1098, 1.7253], atol=5e-5)
+    limits = limits_of([8.75, 6.25, 4.5], [7.75, 12.25, 11.5], 0.95, df="conservative")
+    np.testing.assert_allclose([limits.lower, limits.upper], [0.1098, 1.7253], atol=5e-5)
 
 
 def test_the_set_holds_the_ratios_its_test_accepts():
     """For every kind of set and every method, r is inside exactly when |t(r)| is below the
     quantile."""
     rng = np.random.default_rng(0)
-    seen = set()
+    observed_kinds = set()
     for scale in (0.1, 1.0, 3.0):
         for _ in range(40):
             new, old = rng.normal(2, scale, 5), rng.normal(1, scale, 6)
             ratio = ratio_of(new, old, paired=False)
             df = ratio_df(ratio, "satterthwaite")
             for method in ("fieller", "delta"):
-                found = ratio_limits(ratio, df, 0.95, method)
-                seen.add(str(found.kind))
+                limits = ratio_limits(ratio, df, 0.95, method)
+                observed_kinds.add(str(limits.kind))
                 for value in np.linspace(-4, 6, 41):
                     accepted = abs(ratio_statistic(ratio, value, method)) <= t_quantile(0.975, df)
-                    within = found.lower <= value <= found.upper
-                    assert accepted == (not within if found.kind == "exclusive" else within)
-    assert seen == {"bounded", "exclusive", "unbounded"}
+                    within = limits.lower <= value <= limits.upper
+                    assert accepted == (not within if limits.kind == "exclusive" else within)
+    assert observed_kinds == {"bounded", "exclusive", "unbounded"}
 
 
 def test_pairs_use_their_covariance():
@@ -119,18 +123,18 @@ def test_pairs_use_their_covariance():
     session = rng.normal(10, 2, 12)
     old, new = session + rng.normal(0, 0.1, 12), 1.1 * session + rng.normal(0, 0.1, 12)
     ratio = ratio_of(new, old, paired=True)
-    found = ratio_limits(ratio, ratio_df(ratio, "satterthwaite"), 0.95, "fieller")
+    limits = ratio_limits(ratio, ratio_df(ratio, "satterthwaite"), 0.95, "fieller")
 
     def excess(r):
         difference = new - r * old
         return abs(difference.mean()) / stats.sem(difference) - stats.t.ppf(0.975, 11)
 
     estimate = new.mean() / old.mean()
-    np.testing.assert_allclose(found.lower, optimize.brentq(excess, 0.5, estimate), rtol=1e-9)
-    np.testing.assert_allclose(found.upper, optimize.brentq(excess, estimate, 2.0), rtol=1e-9)
-    apart = ratio_of(new, old, paired=False)
-    wide = ratio_limits(apart, ratio_df(apart, "satterthwaite"), 0.95, "fieller")
-    assert (found.upper - found.lower) < 0.2 * (wide.upper - wide.lower)
+    np.testing.assert_allclose(limits.lower, optimize.brentq(excess, 0.5, estimate), rtol=1e-9)
+    np.testing.assert_allclose(limits.upper, optimize.brentq(excess, estimate, 2.0), rtol=1e-9)
+    unpaired = ratio_of(new, old, paired=False)
+    wide = ratio_limits(unpaired, ratio_df(unpaired, "satterthwaite"), 0.95, "fieller")
+    assert (limits.upper - limits.lower) < 0.2 * (wide.upper - wide.lower)
 
 
 def test_incomplete_pairs_are_left_out():
@@ -173,8 +177,8 @@ def test_one_unit_has_no_df():
 def test_zero_variance_is_a_point():
     """Constant samples on both sides: the ratio itself, with as many df as pooled."""
     ratio = ratio_of(np.full(3, 2.0), np.full(4, 4.0), paired=False)
-    found = fieller(ratio, t_quantile(0.975, ratio_df(ratio, "satterthwaite")))
-    assert (found.lower, found.upper, found.kind, ratio_df(ratio, "satterthwaite")) == (
+    limits = fieller(ratio, t_quantile(0.975, ratio_df(ratio, "satterthwaite")))
+    assert (limits.lower, limits.upper, limits.kind, ratio_df(ratio, "satterthwaite")) == (
         0.5,
         0.5,
         "bounded",
@@ -264,5 +268,5 @@ def test_the_kind_of_a_set_does_not_depend_on_the_unit():
     assert "exclusive" not in kind
     for scale in (1e-3, 1e3):
         np.testing.assert_array_equal(kinds(scale * new, scale * old), kind)
-    least = np.where(np.arange(3) == 0, -1e-9, new)
-    assert "exclusive" in kinds(least, old)
+    nearly_zero = np.where(np.arange(3) == 0, -1e-9, new)
+    assert "exclusive" in kinds(nearly_zero, old)

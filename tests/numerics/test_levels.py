@@ -47,6 +47,6 @@ def test_a_few_are_added_as_numpy_adds_them(number, dtype):
     values = (
         np.random.default_rng(number).lognormal(0, 1, (5, 4, number)).astype(dtype).swapaxes(0, 1)
     )
-    found, expected = reduced(np.add, values), np.add.reduce(values, axis=-1)
-    assert_array_equal(found, expected, strict=True)
-    assert found.strides == expected.strides
+    total, expected = reduced(np.add, values), np.add.reduce(values, axis=-1)
+    assert_array_equal(total, expected, strict=True)
+    assert total.strides == expected.strides

@@ -57,18 +57,23 @@ def test_runs_that_resemble_each_other_count_less():
     """Units whose runs are all alike tell what units of one run tell; runs that do not resemble
     each other tell more."""
     rng = np.random.default_rng(1)
-    own = np.sort(rng.normal(10, 1, (1, 8)))
-    alike, apart = own[..., None] + rng.normal(0, 1e-6, (1, 8, 5)), rng.normal(10, 1, (1, 8, 5))
-    assert 0.25 / runs_of(alike).error[0] ** 2 < 9
-    assert 0.25 / runs_of(apart).error[0] ** 2 > 25
+    run_means = np.sort(rng.normal(10, 1, (1, 8)))
+    clustered, independent = (
+        run_means[..., None] + rng.normal(0, 1e-6, (1, 8, 5)),
+        rng.normal(10, 1, (1, 8, 5)),
+    )
+    assert 0.25 / runs_of(clustered).error[0] ** 2 < 9
+    assert 0.25 / runs_of(independent).error[0] ** 2 > 25
 
 
 def test_a_constant_baseline_leaves_the_candidates_limits():
     """With a baseline of ones the limits of the ratio are those of the candidate's median."""
     values = np.array([[3.0, 9.0, 5.0, 1.0, 8.0, 6.0, 2.0]])
     _, lower, upper, df, n, kind = ratio_of_medians(values, ONE)
-    own = median_limits(runs_of(values), np.array([np.inf]), 0.95)
-    np.testing.assert_allclose([lower[0], upper[0]], [own[0][0], own[1][0]], rtol=1e-12)
+    candidate_limits = median_limits(runs_of(values), np.array([np.inf]), 0.95)
+    np.testing.assert_allclose(
+        [lower[0], upper[0]], [candidate_limits[0][0], candidate_limits[1][0]], rtol=1e-12
+    )
     assert (np.isnan(df[0]), n[0], kind[0]) == (True, 7.0, "bounded")
 
 
@@ -79,9 +84,9 @@ def test_pairs_that_move_together_are_sure_sooner():
     old = rng.lognormal(0, 0.2, (1, 20))
     new = 0.9 * old * rng.lognormal(0, 0.001, (1, 20))
     new[0, 0] = np.nan
-    paired, apart = (ratio_of_medians(new, old, paired=choice) for choice in (True, False))
-    assert paired[2][0] - paired[1][0] < 0.85 * (apart[2][0] - apart[1][0])
-    assert (paired[4][0], apart[4][0]) == (19.0, 19.0)
+    paired, unpaired = (ratio_of_medians(new, old, paired=choice) for choice in (True, False))
+    assert paired[2][0] - paired[1][0] < 0.85 * (unpaired[2][0] - unpaired[1][0])
+    assert (paired[4][0], unpaired[4][0]) == (19.0, 19.0)
 
 
 def test_inverse_is_the_inverse():
@@ -101,6 +106,6 @@ def test_limits_of_tied_runs_are_quotients_of_runs():
     assert lower[0] == estimate[0] == 1.1
     runs = np.repeat([[1.0, 1.3]], [8, 12], axis=-1)
     units = 10.0 ** np.arange(-9, 13)[:, None] * 3
-    for new, old, which in ((runs, np.ones((1, 20)), 1), (np.ones((1, 20)), runs, 2)):
-        limit = ratio_of_medians(units * new, units * old)[which]
+    for new, old, limit_index in ((runs, np.ones((1, 20)), 1), (np.ones((1, 20)), runs, 2)):
+        limit = ratio_of_medians(units * new, units * old)[limit_index]
         assert (limit == 1).all()

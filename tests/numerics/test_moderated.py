@@ -47,10 +47,10 @@ def test_without_outliers_the_robust_prior_is_the_plain_one():
     np.testing.assert_allclose(
         [robust.df, *robust.variances], [plain.df, *plain.variances], rtol=1e-12
     )
-    others = fit_prior(*((np.delete(side, 2), df[1:]) for side in sides))
+    prior_of_rest = fit_prior(*((np.delete(side, 2), df[1:]) for side in sides))
     expected = [
-        stats.f.sf(side[2] / s2, 4, min(others.df, 1e9))
-        for side, s2 in zip(sides, others.variances, strict=True)
+        stats.f.sf(side[2] / s2, 4, min(prior_of_rest.df, 1e9))
+        for side, s2 in zip(sides, prior_of_rest.variances, strict=True)
     ]
     assert robust.pvalue[2] == pytest.approx(min(1, 2 * min(expected)), rel=1e-6)
     alone = fit_robust_prior((np.append(sides[0], 1.0), np.full(10, 4.0)))

@@ -51,9 +51,9 @@ def by_rows(values: np.ndarray) -> np.ndarray:
 def test_table_iii_and_iv_of_kalibera_and_jones():
     """The printed S^2 16.5, 2.6, 3.6 and T^2 16.5, -5.7, 2.3; with the execution level merged 12.7
     and 0.4."""
-    kept = nested_anova(TABLE_III, 3)
-    assert np.round(kept.level_variance, 1).tolist() == [3.6, 2.6, 16.5]
-    assert np.round(kept.variance, 1).tolist() == [2.3, -5.7, 16.5]
+    components = nested_anova(TABLE_III, 3)
+    assert np.round(components.level_variance, 1).tolist() == [3.6, 2.6, 16.5]
+    assert np.round(components.variance, 1).tolist() == [2.3, -5.7, 16.5]
     merged = nested_anova(TABLE_III, 3, "merge")
     np.testing.assert_allclose(
         merged.variance, [0.381944444444444, np.nan, 12.7222222222222], rtol=1e-12
@@ -66,13 +66,13 @@ def test_table_iii_and_iv_of_kalibera_and_jones():
 def test_balanced_data_follow_the_definition(shape):
     """S^2 and T^2 are those of section 6.1."""
     values = np.random.default_rng(0).normal(10, 1, shape)
-    found = nested_anova(values, len(shape))
+    result = nested_anova(values, len(shape))
     components, squared = by_definition(values)
     np.testing.assert_allclose(
-        found.variance, components, rtol=1e-12, atol=1e-12 * squared.max()
+        result.variance, components, rtol=1e-12, atol=1e-12 * squared.max()
     )  # a difference of squares
-    np.testing.assert_allclose(found.level_variance, squared, rtol=1e-12)
-    assert found.repetitions.tolist() == list(shape)
+    np.testing.assert_allclose(result.level_variance, squared, rtol=1e-12)
+    assert result.repetitions.tolist() == list(shape)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -107,8 +107,8 @@ def test_anova_of_r(golden):
         )
         names = {"binary": "A", "execution": "B"} if "B" in data else {"execution": "A"}
         times = frame.perf.to_timings(level="iteration", units="1", **names)
-        wanted = case["output"]["anova_type1"]["variance_components"]
-        expected = [wanted[name] for name in ("A", "B", "residual") if name in wanted]
+        printed = case["output"]["anova_type1"]["variance_components"]
+        expected = [printed[name] for name in ("A", "B", "residual") if name in printed]
         np.testing.assert_allclose(
             times.perf.variance_components()["variance"], expected, rtol=1e-9, err_msg=case["name"]
         )
@@ -119,39 +119,39 @@ def test_components_of_r(golden, file):
     """golden/kj_*: S^2 and T^2 to 1e-9, the grand mean and its standard error."""
     for case in golden(file)["cases"]:
         values = np.array(case["input"]["data"], dtype=float)
-        found, wanted = nested_anova(values, values.ndim), case["output"]
+        components, output = nested_anova(values, values.ndim), case["output"]
         np.testing.assert_allclose(
-            found.variance[::-1], wanted["T2"], rtol=1e-9, err_msg=case["name"]
+            components.variance[::-1], output["T2"], rtol=1e-9, err_msg=case["name"]
         )
         np.testing.assert_allclose(
-            found.level_variance[::-1], wanted["S2"], rtol=1e-9, err_msg=case["name"]
+            components.level_variance[::-1], output["S2"], rtol=1e-9, err_msg=case["name"]
         )
-        np.testing.assert_allclose(found.mean, wanted["grand_mean"], rtol=1e-12)
-        np.testing.assert_allclose(found.standard_error**2, wanted["var_of_mean"], rtol=1e-9)
+        np.testing.assert_allclose(components.mean, output["grand_mean"], rtol=1e-12)
+        np.testing.assert_allclose(components.standard_error**2, output["var_of_mean"], rtol=1e-9)
 
 
 def test_a_level_with_one_repetition_is_nan_and_belongs_to_the_one_above():
     """Five builds run once each: build and execution cannot be told apart, and the build's
     component contains both."""
     values = np.random.default_rng(2).normal(10, 1, (5, 1, 4))
-    found = nested_anova(values, 3)
+    components = nested_anova(values, 3)
     without = nested_anova(values[:, 0], 2)
-    assert np.isnan(found.variance[1])
-    np.testing.assert_allclose(found.variance[[0, 2]], without.variance)
+    assert np.isnan(components.variance[1])
+    np.testing.assert_allclose(components.variance[[0, 2]], without.variance)
     padded = np.concatenate([values, np.full((5, 2, 4), np.nan)], axis=1)
-    np.testing.assert_allclose(nested_anova(padded, 3).variance, found.variance, rtol=1e-12)
+    np.testing.assert_allclose(nested_anova(padded, 3).variance, components.variance, rtol=1e-12)
 
 
 def test_single_values_below_and_single_unit_above():
     """One iteration each: NaN there; one unit: NaN above, and no standard error."""
     values = np.random.default_rng(3).normal(10, 1, (6, 1))
-    found = nested_anova(values, 2)
-    np.testing.assert_allclose(found.variance, [values.var(ddof=1), np.nan])
-    single = nested_anova(values.T, 2)
-    assert np.isnan(single.variance[0])
-    assert np.isnan(single.standard_error)
-    assert np.isnan(single.df)
-    np.testing.assert_allclose(single.variance[1], values.var(ddof=1))
+    components = nested_anova(values, 2)
+    np.testing.assert_allclose(components.variance, [values.var(ddof=1), np.nan])
+    single_unit = nested_anova(values.T, 2)
+    assert np.isnan(single_unit.variance[0])
+    assert np.isnan(single_unit.standard_error)
+    assert np.isnan(single_unit.df)
+    np.testing.assert_allclose(single_unit.variance[1], values.var(ddof=1))
 
 
 def test_cells_do_not_touch_each_other():
@@ -171,9 +171,9 @@ def test_cells_do_not_touch_each_other():
             np.testing.assert_allclose(
                 together.standard_error[i], alone.standard_error, rtol=1e-12, equal_nan=True
             )
-    found = nested_anova(cells, 3)
-    assert np.isnan(found.mean[2])
-    assert found.variance[3].tolist() == [0, 0, 0]
+    components = nested_anova(cells, 3)
+    assert np.isnan(components.mean[2])
+    assert components.variance[3].tolist() == [0, 0, 0]
 
 
 def test_zero_clips_and_the_outermost_level_is_never_merged():
@@ -195,14 +195,14 @@ def test_merging_repeats_until_no_inner_component_is_negative():
             + rng.normal(0, noise, (4, 3, 3, 3))
             + rng.normal(0, 3, (4, 1, 1, 1))
         )
-        found = nested_anova(values, 4, "merge")
-        inner = found.variance[1:-1][~found.merged[1:-1]]
+        components = nested_anova(values, 4, "merge")
+        inner = components.variance[1:-1][~components.merged[1:-1]]
         assert (inner >= 0).all()
-        merged_two += found.merged.sum() == 2
-        pooled = pool_levels(values[None], found.merged)
+        merged_two += components.merged.sum() == 2
+        pooled = pool_levels(values[None], components.merged)
         np.testing.assert_allclose(
             nested_anova(pooled[0], pooled.ndim - 1).variance,
-            found.variance[~found.merged],
+            components.variance[~components.merged],
             rtol=1e-9,
         )
     assert merged_two > 0
@@ -232,9 +232,9 @@ def test_blocks_do_not_change_the_answer():
     np.testing.assert_allclose(
         nested_anova(large, 3).variance, by_definition(large)[0], rtol=1e-10, atol=1e-14
     )
-    many = rng.normal(1, 0.1, (5000, 4, 3, 5))
+    cells = rng.normal(1, 0.1, (5000, 4, 3, 5))
     np.testing.assert_allclose(
-        nested_anova(many, 3).variance[4321], by_definition(many[4321])[0], rtol=1e-10, atol=1e-14
+        nested_anova(cells, 3).variance[4321], by_definition(cells[4321])[0], rtol=1e-10, atol=1e-14
     )
 
 
@@ -248,9 +248,9 @@ def test_estimates_are_unbiased_on_ragged_nests():
         for depth, v in enumerate(truth)
     )
     values = np.where(rng.random(values.shape) < 0.3, np.nan, values)
-    found = nested_anova(values, 3).variance
-    error = np.nanstd(found, axis=0) / np.sqrt(cells)
-    assert (np.abs(np.nanmean(found, axis=0) - truth) < 5 * error).all()
+    variances = nested_anova(values, 3).variance
+    error = np.nanstd(variances, axis=0) / np.sqrt(cells)
+    assert (np.abs(np.nanmean(variances, axis=0) - truth) < 5 * error).all()
 
 
 def test_a_mean_has_as_many_degrees_of_freedom_as_units_less_one():

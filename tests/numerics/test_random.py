@@ -20,11 +20,11 @@ def test_a_stream_is_cut_anywhere(start):
         streams.words,
         streams.bits,
         streams.uniform,
-        lambda *place: streams.below(30, *place),
+        lambda *position: streams.below(30, *position),
     ):
-        whole = draw(CELLS, SCORES, 50)
-        np.testing.assert_array_equal(draw(CELLS, SCORES, 11, start), whole[:, start : start + 11])
-        np.testing.assert_array_equal(draw(CELLS[1:2], SCORES, 50), whole[1:2])
+        values = draw(CELLS, SCORES, 50)
+        np.testing.assert_array_equal(draw(CELLS, SCORES, 11, start), values[:, start : start + 11])
+        np.testing.assert_array_equal(draw(CELLS[1:2], SCORES, 50), values[1:2])
 
 
 def test_words_are_those_of_numpy():
@@ -42,18 +42,21 @@ def test_words_are_those_of_numpy():
 def test_whole_numbers_are_uniform(size):
     """Every whole number below the size comes as often as every other, also beside its neighbour
     (chi-squared at 1 in 10,000)."""
-    found = Streams(KEY).below(size, CELLS, SCORES, 100_000).ravel()
-    assert 0 <= found.min() <= found.max() < size
+    numbers = Streams(KEY).below(size, CELLS, SCORES, 100_000).ravel()
+    assert 0 <= numbers.min() <= numbers.max() < size
     if size == 1:
         return
-    for parts in (min(size, 256), min(size, 16)):
-        share = np.diff(np.ceil(np.arange(parts + 1) * size / parts)) / size
-        kinds = found * parts // size
+    for n_bins in (min(size, 256), min(size, 16)):
+        share = np.diff(np.ceil(np.arange(n_bins + 1) * size / n_bins)) / size
+        kinds = numbers * n_bins // size
         assert (
-            stats.chisquare(np.bincount(kinds, minlength=parts), share * len(found)).pvalue > 1e-4
+            stats.chisquare(np.bincount(kinds, minlength=n_bins), share * len(numbers)).pvalue
+            > 1e-4
         )
-    pairs = np.bincount(kinds[:-1:2] * parts + kinds[1::2], minlength=parts**2)
-    assert stats.chisquare(pairs, np.outer(share, share).ravel() * (len(found) // 2)).pvalue > 1e-4
+    pairs = np.bincount(kinds[:-1:2] * n_bins + kinds[1::2], minlength=n_bins**2)
+    assert (
+        stats.chisquare(pairs, np.outer(share, share).ravel() * (len(numbers) // 2)).pvalue > 1e-4
+    )
 
 
 def test_what_is_refused_is_drawn_again_in_its_place():
@@ -63,11 +66,13 @@ def test_what_is_refused_is_drawn_again_in_its_place():
     bits = streams.bits(CELLS, SCORES, 30_000).astype(object)
     refused = (bits * size) % 2**32 < 2**32 % size
     assert refused.mean() == pytest.approx(0.25, abs=0.01)
-    found = streams.below(size, CELLS, SCORES, 30_000)
-    np.testing.assert_array_equal(found[~refused], ((bits * size) >> 32)[~refused].astype(int))
-    assert (found[refused] != ((bits * size) >> 32)[refused].astype(int)).mean() > 0.99
-    assert stats.chisquare(np.bincount(found.ravel() >> 30)).pvalue > 1e-4
-    np.testing.assert_array_equal(streams.below(size, CELLS[:1], SCORES, 10, 77), found[:1, 77:87])
+    numbers = streams.below(size, CELLS, SCORES, 30_000)
+    np.testing.assert_array_equal(numbers[~refused], ((bits * size) >> 32)[~refused].astype(int))
+    assert (numbers[refused] != ((bits * size) >> 32)[refused].astype(int)).mean() > 0.99
+    assert stats.chisquare(np.bincount(numbers.ravel() >> 30)).pvalue > 1e-4
+    np.testing.assert_array_equal(
+        streams.below(size, CELLS[:1], SCORES, 10, 77), numbers[:1, 77:87]
+    )
 
 
 @pytest.mark.parametrize(
@@ -82,9 +87,9 @@ def test_entries_are_the_same_numbers_side_by_side(size, tables, start):
         .reshape(3, 11, tables)
         .transpose(2, 0, 1)
     )
-    found = streams.entries(size, tables, CELLS, SCORES, 11, start)
+    entries = streams.entries(size, tables, CELLS, SCORES, 11, start)
     np.testing.assert_array_equal(
-        found, expected + size * np.arange(3 * tables).reshape(tables, 3, 1)
+        entries, expected + size * np.arange(3 * tables).reshape(tables, 3, 1)
     )
 
 
@@ -98,8 +103,8 @@ def test_columns_are_the_same_numbers_one_size_after_the_other(sizes, start):
     rows = streams.below(
         np.array(sizes), CELLS, SCORES, 11 * len(sizes), start * len(sizes)
     ).reshape(3, 11, -1)
-    found = [column.copy() for column in streams.columns(sizes, first, CELLS, SCORES, start)]
-    np.testing.assert_array_equal(np.stack(found, axis=-1), rows + first[..., None])
+    columns = [column.copy() for column in streams.columns(sizes, first, CELLS, SCORES, start)]
+    np.testing.assert_array_equal(np.stack(columns, axis=-1), rows + first[..., None])
 
 
 def test_every_number_has_a_size_of_its_own():
@@ -116,6 +121,6 @@ def test_every_number_has_a_size_of_its_own():
 
 def test_uniform_numbers():
     """Between 0 and 1, flat."""
-    found = Streams(KEY).uniform(CELLS, SCORES, 10_000)
-    assert 0 <= found.min() < found.max() < 1
-    assert stats.kstest(found.ravel(), "uniform").pvalue > 1e-4
+    numbers = Streams(KEY).uniform(CELLS, SCORES, 10_000)
+    assert 0 <= numbers.min() < numbers.max() < 1
+    assert stats.kstest(numbers.ravel(), "uniform").pvalue > 1e-4

@@ -49,14 +49,14 @@ def test_the_law_is_that_of_all_orders():
     the same."""
     below = np.array(
         [
-            sum(position - number for number, position in enumerate(chosen))
-            for chosen in combinations(range(7), 3)
+            sum(position - number for number, position in enumerate(positions))
+            for positions in combinations(range(7), 3)
         ]
     )
     for sizes in ((3, 4), (4, 3)):
         np.testing.assert_allclose(
-            [chance(most, *sizes) for most in range(13)],
-            [np.mean(below <= most) for most in range(13)],
+            [chance(rank_sum, *sizes) for rank_sum in range(13)],
+            [np.mean(below <= rank_sum) for rank_sum in range(13)],
             rtol=1e-12,
         )
 
@@ -70,16 +70,18 @@ def test_the_law_is_exact_in_both_tails(n, m):
     ]  # how many orders of so many values and 0, 1, ... of the other sample have each statistic
     for values in range(1, n + 1):
         row = [[1]]
-        for others in range(1, m + 1):
-            sums = [0] * (values * others + 1)
-            for shift, counts in ((others, rows[others]), (0, row[-1])):
+        for n_other in range(1, m + 1):
+            sums = [0] * (values * n_other + 1)
+            for shift, counts in ((n_other, rows[n_other]), (0, row[-1])):
                 sums[shift : shift + len(counts)] = [
-                    total + more for total, more in zip(sums[shift:], counts, strict=False)
+                    total + count for total, count in zip(sums[shift:], counts, strict=False)
                 ]
             row.append(sums)
         rows = row
     exact = [below / comb(n + m, n) for below in accumulate(rows[m])]
-    np.testing.assert_allclose([chance(most, n, m) for most in range(n * m + 1)], exact, rtol=1e-12)
+    np.testing.assert_allclose(
+        [chance(rank_sum, n, m) for rank_sum in range(n * m + 1)], exact, rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize(("n", "m"), [(5, 5), (8, 6), (12, 20)])
@@ -112,8 +114,8 @@ def test_many_ratios_are_not_listed(monkeypatch):
     their ratios."""
     for samples in (two(40, 25), [np.round(side, 1) for side in two(40, 25)]):
         listed = [hodges_lehmann(*samples), *rank_limits(*samples, 0.95)]
-        with monkeypatch.context() as few:
-            few.setattr(rank_sums, "LISTED", 10)
+        with monkeypatch.context() as patched:
+            patched.setattr(rank_sums, "LISTED", 10)
             np.testing.assert_allclose(
                 [hodges_lehmann(*samples), *rank_limits(*samples, 0.95)], listed, rtol=1e-13
             )
@@ -139,7 +141,7 @@ def test_tied_values_have_the_law_of_all_exchanges(name, ratio):
     ranks = stats.rankdata(np.concatenate([new, ratio * old]))
     observed = ranks[: len(new)].sum()
     sums = np.array(
-        [ranks[list(places)].sum() for places in combinations(range(len(ranks)), len(new))]
+        [ranks[list(indices)].sum() for indices in combinations(range(len(ranks)), len(new))]
     )
     less, greater = rank_pvalues(new, old, ratio)
     assert (less, greater) == (

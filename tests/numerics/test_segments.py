@@ -16,31 +16,31 @@ def test_partition_is_the_best_of_all(spread):
         series = rng.normal(size=9) + 4 * (np.arange(9) > rng.integers(9))
 
         def cost(starts, series=series):
-            parts = np.split(series, starts[1:])
-            own = [
-                len(part) * np.log(max(part.var(), 1.0))
+            segments = np.split(series, starts[1:])
+            segment_costs = [
+                len(segment) * np.log(max(segment.var(), 1.0))
                 if spread
-                else ((part - part.mean()) ** 2).sum()
-                for part in parts
+                else ((segment - segment.mean()) ** 2).sum()
+                for segment in segments
             ]
-            return sum(own) + 3.0 * len(parts)
+            return sum(segment_costs) + 3.0 * len(segments)
 
-        every = [
+        partitions = [
             (0, *starts)
             for number in range(9)
             for starts in itertools.combinations(range(1, 9), number)
         ]
-        found = change_points(series, 3.0, 1.0, spread=spread)
-        assert cost(found.tolist()) == pytest.approx(min(map(cost, every)))
+        changes = change_points(series, 3.0, 1.0, spread=spread)
+        assert cost(changes.tolist()) == pytest.approx(min(map(cost, partitions)))
 
 
 def test_changes_of_long_series_are_found_where_they_are():
     """Between the places that are tried at first, too, and no others; one value at the start is a
     segment."""
     rng = np.random.default_rng(1)
-    for place in (1, 37, 777, 1998):
-        series = rng.normal(10, 0.1, 2000) + 2 * (np.arange(2000) >= place)
-        assert change_points(series, 10 * np.log(2000), 0.1).tolist() == [0, place]
+    for change in (1, 37, 777, 1998):
+        series = rng.normal(10, 0.1, 2000) + 2 * (np.arange(2000) >= change)
+        assert change_points(series, 10 * np.log(2000), 0.1).tolist() == [0, change]
     assert change_points(rng.normal(10, 0.1, 2000), 10 * np.log(2000), 0.1).tolist() == [0]
 
 

@@ -61,20 +61,24 @@ def test_sides_of_as_many_runs_have_the_variance_of_sessions():
     noise = noise_with(0.02**2, 7.0, 0.01**2, 32.0, 5.0)
     widened, df = add_sessions(ratio, noise, "satterthwaite")
     assert df == pytest.approx(7)
-    for side, before in (
+    for side, original in (
         (widened.numerator, ratio.numerator),
         (widened.denominator, ratio.denominator),
     ):
-        assert side.variance == pytest.approx(0.02**2 * before.mean**2)
+        assert side.variance == pytest.approx(0.02**2 * original.mean**2)
 
 
 def test_fewer_runs_add_and_what_runs_show_is_the_least():
     ratio = ratio_of(np.array([1.0, 1.02]), np.array([1.0, 0.98]), paired=False)
     inside = [side.variance / side.mean**2 for side in (ratio.numerator, ratio.denominator)]
-    few, _ = add_sessions(ratio, noise_with(0.02**2, 7.0, 0.01**2, 32.0, np.inf), "satterthwaite")
-    assert few.numerator.variance / few.numerator.mean**2 == pytest.approx(0.02**2 + inside[0])
-    least, _ = add_sessions(ratio, noise_with(1e-12, 7.0, 0.01**2, 8.0, 2.0), "satterthwaite")
-    assert least.numerator.variance == pytest.approx(ratio.numerator.variance)
+    fewer_runs, _ = add_sessions(
+        ratio, noise_with(0.02**2, 7.0, 0.01**2, 32.0, np.inf), "satterthwaite"
+    )
+    assert fewer_runs.numerator.variance / fewer_runs.numerator.mean**2 == pytest.approx(
+        0.02**2 + inside[0]
+    )
+    no_sessions, _ = add_sessions(ratio, noise_with(1e-12, 7.0, 0.01**2, 8.0, 2.0), "satterthwaite")
+    assert no_sessions.numerator.variance == pytest.approx(ratio.numerator.variance)
 
 
 def test_one_run_a_side():

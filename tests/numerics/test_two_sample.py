@@ -15,18 +15,18 @@ from strategies import experiments
 def by_enumeration(x, y):
     """Count the ways to say which values are x whose distance is as large."""
     values = np.sort(np.concatenate([x, y]))
-    places = np.unique(values)
+    points = np.unique(values)
 
     def distance(selected):
         remaining = np.zeros(len(values), bool)
         remaining[list(selected)] = True
         reached = [
-            np.searchsorted(values[column], places, side="right") / column.sum()
+            np.searchsorted(values[column], points, side="right") / column.sum()
             for column in (remaining, ~remaining)
         ]
         return np.abs(reached[0] - reached[1]).max()
 
-    sample = max(abs((x <= index).mean() - (y <= index).mean()) for index in places)
+    sample = max(abs((x <= point).mean() - (y <= point).mean()) for point in points)
     distances = [distance(selected) for selected in combinations(range(len(values)), len(x))]
     return np.mean(np.array(distances) >= sample - 1e-9)
 

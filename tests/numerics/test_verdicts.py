@@ -44,16 +44,16 @@ def test_adjusted_p_values_are_those_of_statsmodels(correction, name):
     rng = np.random.default_rng(0)
     for size in (1, 2, 7, 20):
         pvalues = np.round(rng.random((3, size)) ** 3, 3)
-        for row, found in zip(pvalues, adjust(pvalues, correction), strict=True):
-            np.testing.assert_allclose(found, multipletests(row, method=name)[1], rtol=1e-12)
+        for row, adjusted in zip(pvalues, adjust(pvalues, correction), strict=True):
+            np.testing.assert_allclose(adjusted, multipletests(row, method=name)[1], rtol=1e-12)
 
 
 @pytest.mark.parametrize("correction", ["holm", "bh"])
 def test_a_missing_p_value_is_no_member_of_the_family(correction):
     pvalues = np.array([0.01, np.nan, 0.04, 0.03])
-    found = adjust(pvalues, correction)
-    assert np.isnan(found[1])
-    np.testing.assert_allclose(found[[0, 2, 3]], adjust(pvalues[[0, 2, 3]], correction))
+    adjusted = adjust(pvalues, correction)
+    assert np.isnan(adjusted[1])
+    np.testing.assert_allclose(adjusted[[0, 2, 3]], adjust(pvalues[[0, 2, 3]], correction))
 
 
 def test_interval_levels():
@@ -77,20 +77,20 @@ def test_without_correction_the_verdict_is_the_interval_rule(method, threshold):
     inconclusive."""
     rng = np.random.default_rng(1)
     new, old = samples(rng, rng.uniform(0.9, 1.1, 400), spread=0.03)
-    found = verdicts_of(new, old, rules=PLAIN._replace(method=method, threshold=threshold))
+    verdicts = verdicts_of(new, old, rules=PLAIN._replace(method=method, threshold=threshold))
     low, high = 1 - threshold, 1 + threshold
     expected = np.full(400, "inconclusive", dtype=object)
-    expected[(found.lower >= low) & (found.upper <= high)] = "equivalent"
-    expected[found.upper < low] = "faster"
-    expected[found.lower > high] = "slower"
-    assert (found.verdict == expected).all()
-    wanted = {"faster", "slower", "inconclusive"} | ({"equivalent"} if threshold else set())
-    assert set(expected) == wanted
+    expected[(verdicts.lower >= low) & (verdicts.upper <= high)] = "equivalent"
+    expected[verdicts.upper < low] = "faster"
+    expected[verdicts.lower > high] = "slower"
+    assert (verdicts.verdict == expected).all()
+    verdict_names = {"faster", "slower", "inconclusive"} | ({"equivalent"} if threshold else set())
+    assert set(expected) == verdict_names
     mirrored = verdicts_of(
         new, old, rules=PLAIN._replace(method=method, threshold=threshold, better="higher")
     )
     swap = {"faster": "slower", "slower": "faster"}
-    assert [swap.get(verdict, verdict) for verdict in mirrored.verdict] == list(found.verdict)
+    assert [swap.get(verdict, verdict) for verdict in mirrored.verdict] == list(verdicts.verdict)
 
 
 def test_corrected_verdicts_follow_the_adjusted_p_values():
@@ -102,15 +102,15 @@ def test_corrected_verdicts_follow_the_adjusted_p_values():
     )
     for correction, name in (("holm", "holm"), ("bh", "fdr_bh")):
         rules = PLAIN._replace(threshold=0.02)
-        found = verdicts_of(new, old, rules=rules, correction=correction)
+        verdicts = verdicts_of(new, old, rules=rules, correction=correction)
         ratio = ratio_of(new, old, paired=False)
         tests = band_tests(ratio, ratio_df(ratio, "satterthwaite"), "fieller", (0.98, 1.02))
         outside = multipletests(tests.two_sided, method=name)[1] <= 0.05
         inside = multipletests(tests.inside, method=name)[1] <= 0.025
         assert (
-            (found.verdict == "faster") | (found.verdict == "slower")
+            (verdicts.verdict == "faster") | (verdicts.verdict == "slower")
         ).tolist() == outside.tolist()
-        assert (found.verdict == "equivalent").tolist() == (inside & ~outside).tolist()
+        assert (verdicts.verdict == "equivalent").tolist() == (inside & ~outside).tolist()
 
 
 def test_the_two_sided_p_value_is_welch_s():
@@ -118,11 +118,14 @@ def test_the_two_sided_p_value_is_welch_s():
     variance counts by the squared ratio."""
     rng = np.random.default_rng(3)
     new, old = samples(rng, [1.01], units=30)
-    found = verdicts_of(new, old, rules=PLAIN)
-    one, two = new.var(ddof=1) / 30, (new.mean() / old.mean()) ** 2 * old.var(ddof=1) / 31
-    df = (one + two) ** 2 / (one**2 / 29 + two**2 / 30)
+    verdicts = verdicts_of(new, old, rules=PLAIN)
+    new_variance, old_variance = (
+        new.var(ddof=1) / 30,
+        (new.mean() / old.mean()) ** 2 * old.var(ddof=1) / 31,
+    )
+    df = (new_variance + old_variance) ** 2 / (new_variance**2 / 29 + old_variance**2 / 30)
     welch = stats.ttest_ind(new[0], old[0], equal_var=False).statistic
-    np.testing.assert_allclose(found.pvalue, 2 * stats.t.sf(abs(welch), df), rtol=1e-9)
+    np.testing.assert_allclose(verdicts.pvalue, 2 * stats.t.sf(abs(welch), df), rtol=1e-9)
 
 
 def test_sets_that_are_no_interval_decide_nothing():
@@ -130,10 +133,10 @@ def test_sets_that_are_no_interval_decide_nothing():
     p-values."""
     rng = np.random.default_rng(9)
     new, old = rng.normal(1.0, 1.0, (2, 500, 4))
-    found = verdicts_of(new, old, rules=PLAIN)
-    two = found.kind == "exclusive"
-    assert (found.pvalue[two] <= 0.05).any()
-    assert set(found.verdict[two | (found.kind == "unbounded")]) == {"inconclusive"}
+    verdicts = verdicts_of(new, old, rules=PLAIN)
+    two = verdicts.kind == "exclusive"
+    assert (verdicts.pvalue[two] <= 0.05).any()
+    assert set(verdicts.verdict[two | (verdicts.kind == "unbounded")]) == {"inconclusive"}
 
 
 def test_sets_of_positive_numbers():
@@ -142,23 +145,23 @@ def test_sets_of_positive_numbers():
     rng = np.random.default_rng(10)
     new, old = np.exp(rng.normal(0, 0.6, (2, 4000, 3)))
     new *= 3
-    found = verdicts_of(new, old, rules=PLAIN)
+    verdicts = verdicts_of(new, old, rules=PLAIN)
     free = limits_of(new, old)
-    assert set(found.kind) == {
+    assert set(verdicts.kind) == {
         "bounded",
         "at_least",
         "unbounded",
     }  # without pairs one part is always negative
-    assert (found.lower[found.kind != "unbounded"] >= 0).all()
-    cut = found.kind == "at_least"
+    assert (verdicts.lower[verdicts.kind != "unbounded"] >= 0).all()
+    cut = verdicts.kind == "at_least"
     assert (free.kind[cut] == "exclusive").all()
     assert (free.lower[cut] <= 0).all()
-    np.testing.assert_array_equal(found.lower[cut], free.upper[cut])
-    assert np.isposinf(found.upper[cut]).all()
-    sure = np.isin(found.verdict, ["faster", "slower"])
-    assert (sure == (found.pvalue <= 0.05)).all()
-    assert sure[cut].any()
-    assert sure.mean() > ((found.pvalue <= 0.05) & (free.kind == "bounded")).mean()
+    np.testing.assert_array_equal(verdicts.lower[cut], free.upper[cut])
+    assert np.isposinf(verdicts.upper[cut]).all()
+    is_decided = np.isin(verdicts.verdict, ["faster", "slower"])
+    assert (is_decided == (verdicts.pvalue <= 0.05)).all()
+    assert is_decided[cut].any()
+    assert is_decided.mean() > ((verdicts.pvalue <= 0.05) & (free.kind == "bounded")).mean()
 
 
 def limits_of(new, old):
@@ -172,20 +175,20 @@ def test_constant_and_single_units():
     inconclusive with NaN limits."""
     new = np.array([[2.0, 2.0, 2.0], [1.0, 1.0, 1.0], [1.0, np.nan, np.nan]])
     old = np.array([[2.0, 2.0, 2.0], [2.0, 2.0, 2.0], [1.0, 1.0, 1.1]])
-    found = verdicts_of(new, old, rules=PLAIN)
-    assert found.verdict.tolist() == ["equivalent", "faster", "inconclusive"]
-    assert np.isnan(found.lower[2])
-    assert found.n.tolist() == [3, 3, 1]
-    assert np.isfinite(found.estimate[2])
+    verdicts = verdicts_of(new, old, rules=PLAIN)
+    assert verdicts.verdict.tolist() == ["equivalent", "faster", "inconclusive"]
+    assert np.isnan(verdicts.lower[2])
+    assert verdicts.n.tolist() == [3, 3, 1]
+    assert np.isfinite(verdicts.estimate[2])
 
 
 def test_suite_row_by_hand():
     """The geometric mean of the ratios, SE^2 = B^-2 sum s^2/(m ybar^2), Satterthwaite df."""
     rng = np.random.default_rng(4)
     new, old = samples(rng, [0.9, 1.0, 1.2])
-    found = verdicts_of(new, old, rules=PLAIN)
+    verdicts = verdicts_of(new, old, rules=PLAIN)
     np.testing.assert_allclose(
-        found.suite_estimate, stats.gmean(new.mean(axis=1) / old.mean(axis=1)), rtol=1e-12
+        verdicts.suite_estimate, stats.gmean(new.mean(axis=1) / old.mean(axis=1)), rtol=1e-12
     )
     terms = np.r_[
         new.var(axis=1, ddof=1) / 6 / new.mean(axis=1) ** 2,
@@ -194,11 +197,11 @@ def test_suite_row_by_hand():
     df = terms.sum() ** 2 / (terms**2 / np.repeat([5, 6], 3)).sum()
     half = stats.t.ppf(0.975, df) * np.sqrt(terms.sum()) / 3
     np.testing.assert_allclose(
-        np.log([found.suite_lower, found.suite_upper]),
-        np.log(found.suite_estimate) + np.array([-half, half]),
+        np.log([verdicts.suite_lower, verdicts.suite_upper]),
+        np.log(verdicts.suite_estimate) + np.array([-half, half]),
         rtol=1e-9,
     )
-    assert (found.suite_n, found.suite_benchmarks) == (6, 3)
+    assert (verdicts.suite_n, verdicts.suite_benchmarks) == (6, 3)
 
 
 def test_shared_suite_row_is_welch_on_what_units_contribute():
@@ -207,17 +210,17 @@ def test_shared_suite_row_is_welch_on_what_units_contribute():
     rng = np.random.default_rng(5)
     new, old = samples(rng, [0.9, 1.0, 1.2], spread=0.2)
     new[1, 2] = np.nan
-    found = verdicts_of(new, old, rules=PLAIN._replace(shared=True))
+    verdicts = verdicts_of(new, old, rules=PLAIN._replace(shared=True))
     new = np.delete(new, 2, axis=1)
     z_new, z_old = ((side / side.mean(axis=1, keepdims=True)).mean(axis=0) for side in (new, old))
     welch = stats.ttest_ind(z_new, z_old, equal_var=False).confidence_interval()
     estimate = np.log(new.mean(axis=1) / old.mean(axis=1)).mean()
     np.testing.assert_allclose(
-        np.log([found.suite_lower, found.suite_upper]),
+        np.log([verdicts.suite_lower, verdicts.suite_upper]),
         estimate + np.array([welch.low, welch.high]),
         rtol=1e-9,
     )
-    assert found.suite_n == 5
+    assert verdicts.suite_n == 5
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -227,35 +230,37 @@ def test_paired_suite_row_is_a_paired_t_over_labels(shared):
     rng = np.random.default_rng(6)
     session = rng.normal(1, 0.1, (3, 8))
     old, new = session, 0.97 * session * rng.normal(1, 0.01, (3, 8))
-    found = verdicts_of(new, old, rules=PLAIN._replace(shared=shared, paired=True))
+    verdicts = verdicts_of(new, old, rules=PLAIN._replace(shared=shared, paired=True))
     z_new, z_old = ((side / side.mean(axis=1, keepdims=True)).mean(axis=0) for side in (new, old))
     expected = stats.ttest_1samp(z_new - z_old, 0).confidence_interval()
     estimate = np.log(new.mean(axis=1) / old.mean(axis=1)).mean()
     limits = estimate + np.array([expected.low, expected.high])
-    np.testing.assert_allclose(np.log([found.suite_lower, found.suite_upper]), limits, rtol=1e-9)
-    assert found.suite_df == 7
+    np.testing.assert_allclose(
+        np.log([verdicts.suite_lower, verdicts.suite_upper]), limits, rtol=1e-9
+    )
+    assert verdicts.suite_df == 7
 
 
 def test_common_movement_by_hand():
     """The mean correlation over pairs of benchmarks; two sides are averaged by their degrees of
     freedom."""
     rng = np.random.default_rng(12)
-    one, two = rng.normal(10, 1, (5, 6)) + rng.normal(0, 1, 6), rng.normal(3, 1, (5, 9))
+    new, old = rng.normal(10, 1, (5, 6)) + rng.normal(0, 1, 6), rng.normal(3, 1, (5, 9))
     pairs = np.triu_indices(5, 1)
-    expected = [np.corrcoef(side)[pairs].mean() for side in (one, two)]
-    np.testing.assert_allclose(common_movement(one)[0], expected[0], rtol=1e-9)
+    expected = [np.corrcoef(side)[pairs].mean() for side in (new, old)]
+    np.testing.assert_allclose(common_movement(new)[0], expected[0], rtol=1e-9)
     np.testing.assert_allclose(
-        common_movement(one, two)[0], np.average(expected, weights=[5, 8]), rtol=1e-9
+        common_movement(new, old)[0], np.average(expected, weights=[5, 8]), rtol=1e-9
     )
-    gap = one.copy()
+    gap = new.copy()
     gap[2, 3] = np.nan
     np.testing.assert_allclose(
-        common_movement(gap)[0], np.corrcoef(np.delete(one, 3, axis=1))[pairs].mean(), rtol=1e-9
+        common_movement(gap)[0], np.corrcoef(np.delete(new, 3, axis=1))[pairs].mean(), rtol=1e-9
     )
-    for known in (one[:3], one[:, :2]):
-        assert np.isnan(common_movement(known)).all()
-    constant = np.vstack([one, np.full((1, 6), 2.0), np.full((1, 6), np.nan)])
-    np.testing.assert_allclose(common_movement(constant), common_movement(one))
+    for values in (new[:3], new[:, :2]):
+        assert np.isnan(common_movement(values)).all()
+    constant = np.vstack([new, np.full((1, 6), 2.0), np.full((1, 6), np.nan)])
+    np.testing.assert_allclose(common_movement(constant), common_movement(new))
 
 
 @pytest.mark.parametrize("benchmarks", [4, 10])
@@ -274,15 +279,15 @@ def test_independent_benchmarks_seldom_seem_to_move_together(law, units):
     systems: once 9 to 12."""
     rng, count = np.random.default_rng(13), experiments(10_000)
 
-    def drawn(benchmarks):
+    def random_session(benchmarks):
         values = rng.normal(size=(count, benchmarks, units))
         values = np.exp(values) if law == "lognormal" else values
         return values + (20 * (rng.random(values.shape) < 0.2) if law == "two modes" else 0)
 
     for benchmarks, served in itertools.product((4, 13), (0.0, 0.9)):
-        session = drawn(benchmarks)
+        session = random_session(benchmarks)
         sides = [
-            50 + np.sqrt(served) * session + np.sqrt(1 - served) * drawn(benchmarks)
+            50 + np.sqrt(served) * session + np.sqrt(1 - served) * random_session(benchmarks)
             for _ in range(2)
         ]
         rate = (common_movement(*sides)[1] <= 0.05).mean()
@@ -294,11 +299,21 @@ def test_power_to_see_that_benchmarks_move_together():
     """Five units at a correlation of 0.3: 51, 79 and 94 % on one side with 6, 13 and 29 benchmarks,
     72, 94 and 99 % on two."""
     rng, count = np.random.default_rng(14), experiments(8000)
-    for benchmarks, one, two in ((6, 0.51, 0.72), (13, 0.79, 0.94), (29, 0.94, 0.995)):
-        common, own = rng.normal(size=(2, count, 1, 5)), rng.normal(size=(2, count, benchmarks, 5))
-        sides = 50 + np.sqrt(0.3) * common + np.sqrt(0.7) * own
-        for expected, found in ((one, common_movement(sides[0])), (two, common_movement(*sides))):
-            assert (found[1] <= 0.05).mean() == pytest.approx(
+    for benchmarks, power_one_side, power_two_sides in (
+        (6, 0.51, 0.72),
+        (13, 0.79, 0.94),
+        (29, 0.94, 0.995),
+    ):
+        common, noise = (
+            rng.normal(size=(2, count, 1, 5)),
+            rng.normal(size=(2, count, benchmarks, 5)),
+        )
+        sides = 50 + np.sqrt(0.3) * common + np.sqrt(0.7) * noise
+        for expected, movement in (
+            (power_one_side, common_movement(sides[0])),
+            (power_two_sides, common_movement(*sides)),
+        ):
+            assert (movement[1] <= 0.05).mean() == pytest.approx(
                 expected, abs=3 * np.sqrt(expected * (1 - expected) / count) + 0.005
             )
 
@@ -310,7 +325,7 @@ def test_unmatched_benchmarks_never_enter_the_suite_row():
     new[1] = np.nan
     for shared in (False, True):
         rules = PLAIN._replace(shared=shared)
-        found, without = (
+        matched, without = (
             verdicts_of(new, old, rules=rules),
             verdicts_of(new[[0, 2]], old[[0, 2]], rules=rules),
         )
@@ -323,12 +338,12 @@ def test_unmatched_benchmarks_never_enter_the_suite_row():
             "suite_benchmarks",
         ):
             np.testing.assert_allclose(
-                getattr(found, name), getattr(without, name), rtol=1e-12, err_msg=name
+                getattr(matched, name), getattr(without, name), rtol=1e-12, err_msg=name
             )
 
 
 def test_a_suite_without_benchmarks_is_nan():
     """Nothing measured on both sides: NaN, no units, inconclusive."""
-    found = verdicts_of(np.full((2, 3), np.nan), np.ones((2, 3)), rules=PLAIN)
-    assert np.isnan(found.suite_estimate)
-    assert (found.suite_verdict, found.suite_n) == ("inconclusive", 0)
+    verdicts = verdicts_of(np.full((2, 3), np.nan), np.ones((2, 3)), rules=PLAIN)
+    assert np.isnan(verdicts.suite_estimate)
+    assert (verdicts.suite_verdict, verdicts.suite_n) == ("inconclusive", 0)

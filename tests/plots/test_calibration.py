@@ -7,7 +7,7 @@ from matplotlib.colors import to_rgb
 
 import perfarray
 from perfarray import plots
-from picture_parts import beside, columns, lines, points, segments, simulated, texts
+from picture_parts import columns, lines, points, segments, side_texts, simulated, texts
 
 NEST = {
     "sizes": {"execution": [3, 10]},
@@ -36,7 +36,7 @@ def test_shares_and_errors(function, options, target):
         [result["estimate"] - 2 * result["error"], result["estimate"] + 2 * result["error"]], axis=1
     )
     np.testing.assert_allclose(segments(ax), ends.clip(0, 100))
-    assert beside(ax) == [f"{100 * share:.1f} %" for share in result["estimate"]]
+    assert side_texts(ax) == [f"{100 * share:.1f} %" for share in result["estimate"]]
 
 
 @pytest.mark.filterwarnings("ignore:of comparisons between halves:UserWarning")

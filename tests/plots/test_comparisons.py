@@ -10,12 +10,12 @@ from matplotlib.text import Text
 import perfarray
 from perfarray.plots import mean_intervals, ratio_intervals
 from perfarray.plots.interval_marks import VERDICTS
-from picture_parts import beside, legend, lines, points, rows, segments, texts, title
+from picture_parts import legend, lines, points, rows, segments, side_texts, texts, title
 
 INF, NAN = np.inf, np.nan
 
 
-def compared(cells, suite=None, **attrs):
+def verdicts_of_cells(cells, suite=None, **attrs):
     """Return a comparison of benchmarks given as (estimate, lower, upper, kind, verdict)."""
     columns = dict(
         zip(
@@ -63,7 +63,7 @@ def arrows(ax):
 
 def test_points_and_bars_stand_in_rows_with_the_marks_of_their_verdicts():
     """The first row is on top; each verdict has its own colour, marker and legend entry."""
-    ax = ratio_intervals(compared(CELLS))
+    ax = ratio_intervals(verdicts_of_cells(CELLS))
     assert points(ax) == [0.8, 1.3, 1.0, 1.02]
     assert bars(ax) == [(0, 0.7, 0.9), (1, 1.2, 1.4), (2, 0.99, 1.01), (3, 0.9, 1.1)]
     assert (rows(ax), ax.yaxis_inverted(), ax.get_xscale()) == (
@@ -89,7 +89,7 @@ def test_points_and_bars_stand_in_rows_with_the_marks_of_their_verdicts():
 )
 def test_the_threshold_is_a_band_around_1(attrs, ends, entry):
     """From 1 - threshold to 1 + threshold."""
-    ax = ratio_intervals(compared(CELLS, **attrs))
+    ax = ratio_intervals(verdicts_of_cells(CELLS, **attrs))
     assert [(band.get_x(), band.get_x() + band.get_width()) for band in ax.patches] == (
         [pytest.approx(ends)] if ends else []
     )
@@ -98,7 +98,7 @@ def test_the_threshold_is_a_band_around_1(attrs, ends, entry):
 
 def test_the_line_of_no_change_is_always_visible():
     """Ratios far from 1 do not push 1 out of the axis."""
-    ax = ratio_intervals(compared([(0.1, 0.09, 0.11, "bounded", "faster")]))
+    ax = ratio_intervals(verdicts_of_cells([(0.1, 0.09, 0.11, "bounded", "faster")]))
     low, high = ax.get_xlim()
     assert low < 0.09 < 1 < high
     assert [1, 1] in [list(line.get_xdata()) for line in ax.lines]
@@ -124,11 +124,11 @@ def test_the_line_of_no_change_is_always_visible():
 def test_ticks_are_changes(view, ticks):
     """Equal factors on both sides of no change, at most seven; of a metric whose better side is not
     known they are ratios."""
-    axis = ratio_intervals(compared(CELLS)).xaxis
+    axis = ratio_intervals(verdicts_of_cells(CELLS)).xaxis
     values = axis.get_major_locator().tick_values(*view)
     assert [axis.get_major_formatter()(value).replace("\n", " ") for value in values] == ticks
-    rates = ratio_intervals(compared(CELLS, better="higher")).xaxis.get_major_formatter()
-    unknown = ratio_intervals(compared(CELLS, better="")).xaxis.get_major_formatter()
+    rates = ratio_intervals(verdicts_of_cells(CELLS, better="higher")).xaxis.get_major_formatter()
+    unknown = ratio_intervals(verdicts_of_cells(CELLS, better="")).xaxis.get_major_formatter()
     assert (rates(1.25), unknown(1.25)) == ("1.25x\nfaster", "1.25")
 
 
@@ -143,13 +143,13 @@ def test_changes_stand_beside_as_in_the_table():
     )
     verdicts = times.perf.compare("old", threshold=0.02)
     cells = [text.partition(" (")[0] for text in verdicts.perf.table()["change"]]
-    assert beside(verdicts.perf.plot()) == cells
+    assert side_texts(verdicts.perf.plot()) == cells
     assert cells[2] == "unchanged"
     alone = [
         (estimate, NAN, NAN, "bounded", "inconclusive")
         for estimate in (0.8, 1.125, 0.99999, 25.0, NAN)
     ]
-    assert beside(ratio_intervals(compared(alone))) == [
+    assert side_texts(ratio_intervals(verdicts_of_cells(alone))) == [
         "1.25x faster",
         "1.12x slower",
         "unchanged",
@@ -163,7 +163,7 @@ def test_changes_stand_beside_as_in_the_table():
         "at_least",
         "faster",
     )  # its set is open, and its estimate bounds nothing
-    assert beside(ratio_intervals(compared([cut_to_positive]))) == ["1.25x faster"]
+    assert side_texts(ratio_intervals(verdicts_of_cells([cut_to_positive]))) == ["1.25x faster"]
 
 
 def test_without_limits_a_point_is_hollow():
@@ -174,7 +174,7 @@ def test_without_limits_a_point_is_hollow():
         (NAN, NAN, NAN, "bounded", "inconclusive"),
         CELLS[3],
     ]
-    ax = ratio_intervals(compared(cells))
+    ax = ratio_intervals(verdicts_of_cells(cells))
     assert {line.get_xdata()[0]: line.get_markerfacecolor() for line in lines(ax)} == {
         0.9: "white",
         1.02: VERDICTS["inconclusive"][0],
@@ -186,7 +186,7 @@ def test_without_limits_a_point_is_hollow():
         ValueError,
         match=r"none of 3 cells is measured on both sides.*times\.perf\.plot\.counts\(\)",
     ):
-        ratio_intervals(compared([cells[1]] * 3))
+        ratio_intervals(verdicts_of_cells([cells[1]] * 3))
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_without_limits_a_point_is_hollow():
 def test_sets_end_in_arrows_at_the_border(cell, bar, ends, scale):
     """Far limits and what lies outside an interval do not stretch the axis, within a factor of ten
     they do; below zero it is linear."""
-    ax = ratio_intervals(compared([cell, CELLS[0]] if ends else [cell]))
+    ax = ratio_intervals(verdicts_of_cells([cell, CELLS[0]] if ends else [cell]))
     borders = dict(zip(("left", "right"), ax.get_xlim(), strict=True))
     assert [limits for y, *limits in bars(ax) if y == 0] == [
         [borders.get(end, end) for end in segment] for segment in bar
@@ -221,7 +221,7 @@ def test_sets_end_in_arrows_at_the_border(cell, bar, ends, scale):
 def test_the_suite_stands_at_the_bottom():
     """Its row is last, bold, larger, below a line, in the colour of its verdict; of a single
     benchmark there is none."""
-    ax = ratio_intervals(compared(CELLS, suite=(0.95, 0.92, 0.98, "faster")))
+    ax = ratio_intervals(verdicts_of_cells(CELLS, suite=(0.95, 0.92, 0.98, "faster")))
     assert rows(ax)[-1] == "suite (geometric mean)"
     assert [label.get_fontweight() for label in ax.get_yticklabels()] == ["normal"] * 4 + ["bold"]
     largest = max(lines(ax), key=lambda line: line.get_markersize())
@@ -381,7 +381,7 @@ def test_long_titles_are_broken_into_lines_that_fit():
 def test_the_axis_says_what_changed(attrs, label):
     """The metric and the statistic; below stand the confidence level and the correction."""
     first, second = (
-        ratio_intervals(compared(CELLS, confidence_level=0.99, correction="holm", **attrs))
+        ratio_intervals(verdicts_of_cells(CELLS, confidence_level=0.99, correction="holm", **attrs))
         .get_xlabel()
         .splitlines()
     )
@@ -403,15 +403,16 @@ def test_bounds_are_called_bounds(label, side):
         & (times["version"] == label)
         & (times["execution"] == 0)
     )
-    assert [text.startswith(side) for text in beside(times.perf.plot.intervals("old"))] == [
+    assert [text.startswith(side) for text in side_texts(times.perf.plot.intervals("old"))] == [
         True,
         False,
         True,
     ]
     assert [
-        text.startswith(side) for text in beside(times.perf.score_ratio_interval("old").perf.plot())
+        text.startswith(side)
+        for text in side_texts(times.perf.score_ratio_interval("old").perf.plot())
     ] == [True]
-    means = beside(times.perf.mean_interval().perf.plot())
+    means = side_texts(times.perf.mean_interval().perf.plot())
     assert [text.startswith("at least") for text in means] == [
         label == "old",
         label == "new",
@@ -420,7 +421,7 @@ def test_bounds_are_called_bounds(label, side):
     ]
     one_sided = times.perf.score_ratio_interval("old", alternative="greater")
     assert one_sided.attrs["alternative"] == "greater"
-    assert not beside(one_sided.perf.plot())[0].startswith("at")
+    assert not side_texts(one_sided.perf.plot())[0].startswith("at")
 
 
 @pytest.mark.parametrize(
@@ -468,7 +469,7 @@ def test_means_have_the_axis_that_shows_their_intervals(samples, scale, means):
         assert ax.get_xlabel().startswith("time, relative to the mean")
     np.testing.assert_allclose(segments(ax), limits)
     assert points(ax) == centres.tolist()
-    assert beside(ax) == means
+    assert side_texts(ax) == means
     assert title(ax) == "Mean time"
     assert ax.get_xscale() == ("log" if scale == "log" else "linear")
 

@@ -7,7 +7,7 @@ import xarray as xr
 
 import perfarray
 from perfarray.plots import agreement
-from picture_parts import beside, columns, rows, simulated, title
+from picture_parts import columns, rows, side_texts, simulated, title
 
 
 def marks(ax):
@@ -32,7 +32,7 @@ def test_marks_stand_where_methods_answer():
         np.array([*cells[name].values, suite[f"suite_{name}"].values])
         for name in ("outcome", "verdict", "agree")
     )
-    assert beside(ax) == ["yes" if is_unanimous else "no" for is_unanimous in agree]
+    assert side_texts(ax) == ["yes" if is_unanimous else "no" for is_unanimous in agree]
     answered = np.isin(outcomes, ["conclusive", "no evidence"])
     expected = {
         "not applicable": outcomes == "not applicable",
@@ -72,7 +72,7 @@ def test_a_method_that_was_not_asked_has_no_mark():
         "no evidence": [[1, 2]],
         "not applicable": [[0, 1]],
     }
-    assert beside(ax) == ["yes", "–", "no"]
+    assert side_texts(ax) == ["yes", "–", "no"]
     assert title(ax) == "Compared with old, by method"
 
 
@@ -80,4 +80,4 @@ def test_one_run_a_side_has_no_answer():
     times = perfarray.from_samples({"old": [1.0], "new": [0.9]})
     with pytest.warns(perfarray.PerfarrayWarning, match="rest on one execution"):
         ax = times.perf.agreement("old", rng=1).perf.plot()
-    assert beside(ax) == ["–"]
+    assert side_texts(ax) == ["–"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from perfarray import plots
-from picture_parts import bars, beside, heights, histogram, points, segments, texts
+from picture_parts import bars, heights, histogram, points, segments, side_texts, texts
 
 PAGE = Path(__file__).parents[2] / "docs" / "gallery" / "index.md"
 BLOCKS = re.compile(r"^##+ (?P<heading>[^\n]*)$|^```python\n(?P<code>.*?)^```$", re.M | re.S)
@@ -240,7 +240,7 @@ SHOWN = {
     ],
     "The Speedup-Test": lambda page, ax: [
         (
-            [float(text.partition(",")[0]) for text in beside(ax)],
+            [float(text.partition(",")[0]) for text in side_texts(ax)],
             flat(page["result"]["speedup"]).round(3),
         )
     ],

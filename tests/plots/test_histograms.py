@@ -10,12 +10,12 @@ import perfarray
 from perfarray.plots.figure import COLOURS, DARK
 from picture_parts import (
     bars,
-    beside,
     columns,
     histogram,
     legend,
     rows,
     segments,
+    side_texts,
     simulated,
     texts,
     title,
@@ -110,7 +110,7 @@ def test_cells_far_apart_share_a_relative_axis(replicates):
     ).perf.plot(bins=10)
     assert ax.get_xlabel().startswith("mean of time, relative to the data's;\nlevels redrawn")
     np.testing.assert_allclose(segments(ax, "data"), 100)
-    assert [text.rpartition(" ")[2] for text in beside(ax)] == ["µs", "s"]
+    assert [text.rpartition(" ")[2] for text in side_texts(ax)] == ["µs", "s"]
     ax.figure.canvas.draw()
     assert "+0 %" in columns(ax)
     assert np.ptp(ax.get_xlim()) < 20
@@ -154,7 +154,7 @@ def test_exchanges_with_the_observed_ratio():
     np.testing.assert_allclose(bars(ax), histogram(result["null_distribution"], 20))
     np.testing.assert_allclose(segments(ax), [[result["statistic"].item()] * 2])
     assert [line.get_xdata()[0] for line in ax.lines] == [1]
-    assert beside(ax) == [f"{result['pvalue'].item():.3f}"]
+    assert side_texts(ax) == [f"{result['pvalue'].item():.3f}"]
     assert (
         ax.get_xlabel()
         == "geometric mean of time, candidate / baseline\n500 random exchanges of units"
@@ -200,23 +200,23 @@ def test_an_open_side_ends_with_the_histogram_and_one_unit_has_none():
     np.testing.assert_allclose(
         segments(result.perf.plot())[0], [result["distribution"].min(), result["upper"].item()]
     )
-    few = TIMES.where((TIMES["machine"] != "machine1") | (TIMES["execution"] == 0)).where(
+    few_units = TIMES.where((TIMES["machine"] != "machine1") | (TIMES["execution"] == 0)).where(
         TIMES["machine"] != "machine2"
     )
-    ax = few.perf.score_ratio_interval("old", distribution=True).perf.plot()
+    ax = few_units.perf.score_ratio_interval("old", distribution=True).perf.plot()
     assert len(ax.patches) == 1
-    assert [text for text in texts(ax) if text not in beside(ax)] == [
+    assert [text for text in texts(ax) if text not in side_texts(ax)] == [
         "not measured on both sides",
         "ratio",
     ]
-    many = xr.concat([ONE] * 100, "machine").assign_coords(
+    machines = xr.concat([ONE] * 100, "machine").assign_coords(
         machine=[f"m{number}" for number in range(100)]
     )
-    many = many * xr.DataArray(np.where(np.arange(100) < 50, 1.0, 1.1), dims="machine").where(
-        many["version"] == "new", 1.0
-    )
+    machines = machines * xr.DataArray(
+        np.where(np.arange(100) < 50, 1.0, 1.1), dims="machine"
+    ).where(machines["version"] == "new", 1.0)
     ax = (
-        many.assign_attrs(TIMES.attrs)
+        machines.assign_attrs(TIMES.attrs)
         .perf.score_ratio_interval("old", distribution=True)
         .perf.plot()
     )
@@ -242,8 +242,8 @@ def test_scores_of_many_machines():
     ax = variation.perf.plot(kind="histogram")
     assert title(ax) == "How much scores vary, 39 cells, 1 of them without variation"
     assert sum(bar.get_height() for bar in ax.patches) == 38
-    alike = scores.assign(estimate=scores["estimate"] * 0 + 3.0).perf.plot(kind="histogram")
-    assert max(bar.get_height() for bar in alike.patches) == 40
+    constant = scores.assign(estimate=scores["estimate"] * 0 + 3.0).perf.plot(kind="histogram")
+    assert max(bar.get_height() for bar in constant.patches) == 40
     with pytest.raises(ValueError, match="no cell has a score; nothing to draw"):
         scores.where(False).assign_attrs(scores.attrs).perf.plot(kind="histogram")
 

@@ -13,7 +13,7 @@ import pytest
 import xarray as xr
 
 import perfarray
-from method_calls import answer, given, timings
+from method_calls import answer, timings, timings_for
 from perfarray import plots
 from perfarray.accessor import PlotAccessor
 from perfarray.diagnostics.curves import against, lagged
@@ -136,9 +136,9 @@ COMPUTED = {
 
 
 @cache
-def made(name):
+def result_of(name):
     """Return a result, computed once; that drawing leaves it as it was is tested below."""
-    return MADE[name]() if name in MADE else answer(name, given(name, timings(1)))
+    return MADE[name]() if name in MADE else answer(name, timings_for(name, timings(1)))
 
 
 def test_every_picture_is_tried_here():
@@ -152,7 +152,7 @@ def test_every_picture_is_tried_here():
 def test_a_result_draws_itself(name):
     """In one new figure with one Axes, or on the Axes given and nowhere else; the result stays as
     it was, and the picture renders."""
-    result = made(name)
+    result = result_of(name)
     original = result.copy(deep=True)
     ax = result.perf.plot()
     xr.testing.assert_identical(result, original)
@@ -212,7 +212,7 @@ def test_no_picture_is_larger_than_a_sheet(name, tallest, monkeypatch):
     ]
     for module in [module for module in drawing if getattr(module, "TALLEST", None) == TALLEST]:
         monkeypatch.setattr(module, "TALLEST", tallest)
-    result = made(name)
+    result = result_of(name)
     dim = next(dim for dim in ("benchmark", "version", "machine") if dim in result.dims)
     ax = (
         result.isel({dim: [0] * 80})
@@ -233,7 +233,7 @@ def test_no_picture_is_larger_than_a_sheet(name, tallest, monkeypatch):
 @pytest.mark.parametrize("name", ["compare", "variance_components"])
 def test_order_of_dims_changes_nothing(name, dims):
     """Groups are benchmarks whichever dim comes first."""
-    result = made(name)
+    result = result_of(name)
     turned = result.transpose(*(dim for dim in dims if dim in result.dims), ...)
     assert rows(result.perf.plot()) == rows(turned.perf.plot())
 
@@ -245,8 +245,8 @@ def test_lazy_results_are_computed():
 
 def test_a_picture_is_text():
     """As SVG, the same each time; no figure stays open."""
-    text = made("compare").perf.plot.svg()
-    assert text == made("compare").perf.plot.svg()
+    text = result_of("compare").perf.plot.svg()
+    assert text == result_of("compare").perf.plot.svg()
     assert ("</svg>" in text, plt.get_fignums()) == (True, [])
 
 
@@ -266,7 +266,7 @@ def test_a_picture_is_text():
             r"no picture for an object without the attr 'result'.*run_sequence",
         ),
         (
-            lambda: made("variance_components").isel(benchmark=[]).perf.plot(),
+            lambda: result_of("variance_components").isel(benchmark=[]).perf.plot(),
             r"no cell to draw: its dims are \{'benchmark': 0",
         ),
     ],
@@ -280,7 +280,7 @@ def test_what_has_no_picture_says_so(draw, message):
 def test_missing_matplotlib_says_what_to_install(name, monkeypatch):
     """Without matplotlib the message names it and the extra, of a result with and without curves
     and of timings."""
-    result = made(name)
+    result = result_of(name)
     for loaded in [module for module in sys.modules if module.startswith("perfarray.plots")]:
         monkeypatch.delitem(sys.modules, loaded)
     monkeypatch.delattr(perfarray, "plots", raising=False)
@@ -359,21 +359,25 @@ def test_pictures_of_timings_and_of_one_cell_have_facets():
     np.testing.assert_allclose(
         [[line.get_xdata() for line in panel.lines] for panel in panels], expected
     )
-    one = OLD.sel(benchmark="fft")
-    panels = one.perf.fit_mixture(n_components=1).plot(times=one, col="machine").figure.axes
+    one_benchmark = OLD.sel(benchmark="fft")
+    panels = (
+        one_benchmark.perf.fit_mixture(n_components=1)
+        .plot(times=one_benchmark, col="machine")
+        .figure.axes
+    )
     ticks = [
         next(line for line in panel.lines if line.get_marker() == "|").get_xdata()
         for panel in panels
     ]
     np.testing.assert_allclose(
-        ticks, np.sort(one.mean("iteration").transpose("machine", "execution"), axis=1)
+        ticks, np.sort(one_benchmark.mean("iteration").transpose("machine", "execution"), axis=1)
     )
-    panels = one.perf.plot.run_sequence(row="machine").figure.axes
+    panels = one_benchmark.perf.plot.run_sequence(row="machine").figure.axes
     values = [
         np.concatenate([line.get_ydata() for line in lines(panel, "values")]) for panel in panels
     ]
     np.testing.assert_allclose(
-        values, one.transpose("machine", "execution", "iteration").values.reshape(3, -1)
+        values, one_benchmark.transpose("machine", "execution", "iteration").values.reshape(3, -1)
     )
     panels = (
         OLD.perf.estimator_stability(group_sizes=[1, 3], statistics="mean")
@@ -398,10 +402,12 @@ def test_pictures_of_timings_and_of_one_cell_have_facets():
 def test_axes_that_differ_are_not_shared():
     """Runs of 4 % around their means have axes of their own where one benchmark takes twice as
     long."""
-    apart = (OLD * xr.DataArray([1.0, 2.0], dims="benchmark")).assign_attrs(OLD.attrs)
+    different_scales = (OLD * xr.DataArray([1.0, 2.0], dims="benchmark")).assign_attrs(OLD.attrs)
     limits = [
         panel.get_ylim()
-        for panel in apart.isel(machine=0).perf.plot.run_sequence(col="benchmark").figure.axes
+        for panel in different_scales.isel(machine=0)
+        .perf.plot.run_sequence(col="benchmark")
+        .figure.axes
     ]
     assert limits[0][1] < limits[1][0]
 

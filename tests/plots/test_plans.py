@@ -10,7 +10,7 @@ from matplotlib.ticker import LogLocator
 import perfarray
 from perfarray.plots.figure import LogTicks
 from perfarray.variation.curves import plan_curves
-from picture_parts import beside, legend, points, rows, texts, title
+from picture_parts import legend, points, rows, side_texts, texts, title
 
 COSTS = {"binary": 60.0, "execution": 5.0}
 
@@ -149,10 +149,10 @@ def test_many_plans_have_a_row_each(result):
         points(ax, "one-level experiment of the same cost"), 100 * plans["default_half_width"]
     )
     counts = plans["repetitions"].values.astype(int)
-    assert beside(ax)[0] == (
+    assert side_texts(ax)[0] == (
         f"{counts[0, 0]} × {counts[0, 1]} × {counts[0, 2]}, {float(plans['cost'][0]) / 60:.3g} min"
     )
-    assert beside(ax)[-1] == "–"
+    assert side_texts(ax)[-1] == "–"
     assert "no plan" in texts(ax)
     ax.figure.draw_without_rendering()
     (header,) = (text for text in ax.texts if text.get_gid() == "header")

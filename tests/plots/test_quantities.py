@@ -6,7 +6,7 @@ import xarray as xr
 
 import perfarray
 from perfarray.plots.figure import number_format
-from picture_parts import beside, lines, points, segments, simulated, texts
+from picture_parts import lines, points, segments, side_texts, simulated, texts
 
 pytestmark = pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 
@@ -22,7 +22,7 @@ def test_probabilities_stand_between_0_and_100_percent():
         segments(ax), np.stack([result[name].values.ravel() for name in ("lower", "upper")], 1)
     )
     assert ax.lines[0].get_xdata() == [0.5, 0.5]
-    assert beside(ax) == [f"{100 * value:.1f} %" for value in result["estimate"].values.ravel()]
+    assert side_texts(ax) == [f"{100 * value:.1f} %" for value in result["estimate"].values.ravel()]
     low, high = ax.get_xlim()
     assert low < 0 < 1 < high
     assert ax.get_xlabel() == "how often a run of the candidate is faster\n95 % intervals"
@@ -61,7 +61,7 @@ def test_differences_stand_beside_those_of_the_baseline():
     marks = points(ax, "two runs of the baseline")
     low, high = ax.get_xlim()
     assert low < min(marks) <= max(marks) < high
-    assert all(text.endswith("ms") for text in beside(ax))
+    assert all(text.endswith("ms") for text in side_texts(ax))
 
 
 def test_speedups_have_a_logarithmic_axis_around_1():
@@ -82,7 +82,7 @@ def test_speedups_have_a_logarithmic_axis_around_1():
         .perf.speedup("old")
         .perf.plot()
     )
-    assert [text for text in texts(ax) if text not in beside(ax)] == [
+    assert [text for text in texts(ax) if text not in side_texts(ax)] == [
         "not measured on both sides",
         "",
     ]
@@ -91,7 +91,7 @@ def test_speedups_have_a_logarithmic_axis_around_1():
 def test_variations_stand_beside_their_scores():
     """Percent on the axis, the score with its unit at the right, the shortest time first."""
     result = TIMES.perf.relative_variation()
-    assert beside(result.perf.plot()) == [
+    assert side_texts(result.perf.plot()) == [
         number_format("s")(value) for value in sorted(result["performance"].values)
     ]
 
@@ -110,7 +110,7 @@ def test_counts_reach_from_the_fewest_to_the_most():
         np.testing.assert_array_equal(
             np.transpose([line.get_xdata() for line in lines(ax, kind)]), result[name]
         )
-    assert beside(ax) == ["4", "2"]
+    assert side_texts(ax) == ["4", "2"]
     ax = times.where(times["benchmark"] == "fft").perf.counts().perf.plot()
     assert [text.get_position()[1] for text in ax.texts if text.get_text() == "not measured"] == [
         1.0

@@ -18,13 +18,13 @@ def test_the_picture_of_the_readme_is_what_its_script_draws():
     )
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    kept = ROOT / re.search(
+    stored = ROOT / re.search(
         r"!\[.+\]\((\S+\.svg)\)", (ROOT / "README.md").read_text(encoding="utf-8")
     ).group(1)
-    assert kept.stat().st_size < 40_000
-    kept, drawn = (
+    assert stored.stat().st_size < 40_000
+    stored, redrawn = (
         re.findall(r"<text [^>]*>([^<]+)<", text)
-        for text in (kept.read_text(encoding="utf-8"), script.picture())
+        for text in (stored.read_text(encoding="utf-8"), script.picture())
     )
-    assert kept == drawn
-    assert "fibonacci" in kept
+    assert stored == redrawn
+    assert "fibonacci" in stored

@@ -74,12 +74,12 @@ def test_several_dims_give_groups_by_benchmark():
 
 def test_figures_grow_with_rows_and_labels():
     """Each row has a quarter of an inch; long labels make the figure wider."""
-    few, many, long = (
+    few_rows, many_rows, long = (
         RowFrame(None, rows_of(cells(benchmark=names))).ax.figure.get_size_inches()
         for names in (list("abc"), [f"b{number}" for number in range(60)], ["b" * 40, "c"])
     )
-    assert many[1] - few[1] == pytest.approx(57 * 0.25)
-    assert long[0] > few[0] + 2
+    assert many_rows[1] - few_rows[1] == pytest.approx(57 * 0.25)
+    assert long[0] > few_rows[0] + 2
 
 
 def test_more_rows_than_fit_show_the_extremes():
@@ -133,17 +133,17 @@ def test_ranked_rows_are_those_measured_from_the_best_to_the_worst():
 
 
 @pytest.mark.parametrize(
-    ("number", "named", "inches", "size"),
+    ("number", "n_labels", "inches", "size"),
     [(40, 40, 0.25, 9), (163, 163, 15 / 163, 72 * 15 / 163), (400, 134, 0.0375, 8.1)],
 )
-def test_rows_stand_closer_until_all_fit_on_a_sheet(number, named, inches, size):
+def test_rows_stand_closer_until_all_fit_on_a_sheet(number, n_labels, inches, size):
     """Letters become smaller; where they would be too small, every second or third row has a name,
     and the title says how many."""
     height, step, letters = spacing(number, 0.25)
     assert (height, letters) == (pytest.approx(inches), pytest.approx(size))
     names, left_out = some_named([f"m{position}" for position in range(number)], step, "rows")
-    assert ([name != "" for name in names].count(True), len(names)) == (named, number)
-    assert left_out == [f"{named} of {number}: rows with a name"] * (named < number)
+    assert ([name != "" for name in names].count(True), len(names)) == (n_labels, number)
+    assert left_out == [f"{n_labels} of {number}: rows with a name"] * (n_labels < number)
 
 
 def test_long_labels_are_shortened_in_the_middle():
@@ -160,8 +160,10 @@ def test_long_labels_are_shortened_in_the_middle():
     labels = ["x" * number + "a" + "x" * (300 - number) for number in range(0, 300, 10)]
     assert shortened(labels) == labels
     for position in (5, 25, 50, 74):
-        apart = shortened(["x" * position + letter + "x" * (80 - position) for letter in "ab"])
-        assert (len(set(apart)), max(map(len, apart)) <= 60) == (2, True)
+        short_labels = shortened(
+            ["x" * position + letter + "x" * (80 - position) for letter in "ab"]
+        )
+        assert (len(set(short_labels)), max(map(len, short_labels)) <= 60) == (2, True)
 
 
 def test_packages_and_words_that_many_share_go_first():

@@ -7,7 +7,7 @@ import xarray as xr
 
 import perfarray
 from perfarray.plots import required_runs
-from picture_parts import beside, heights, legend, lines, segments, texts, title
+from picture_parts import heights, legend, lines, segments, side_texts, texts, title
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*executions would do:perfarray.PerfarrayWarning")
 
@@ -56,12 +56,12 @@ def test_stopping_of_few_cells_has_curves():
         [line.get_ydata() for line in ax.lines[:-2] if line.get_marker() != "o"], percent
     )
     required = result["required"].values.ravel()
-    stopped = np.flatnonzero(~np.isnan(required))
+    stopped_cells = np.flatnonzero(~np.isnan(required))
     stops = [line.get_xydata()[0] for line in ax.lines if line.get_marker() == "o"]
     np.testing.assert_allclose(
-        stops, [(required[cell], percent[cell, int(required[cell]) - 1]) for cell in stopped]
+        stops, [(required[cell], percent[cell, int(required[cell]) - 1]) for cell in stopped_cells]
     )
-    assert sum("would do" in text for text in legend(ax)) == 7 - len(stopped) > 0
+    assert sum("would do" in text for text in legend(ax)) == 7 - len(stopped_cells) > 0
     assert heights(ax, "±1.1 %") == pytest.approx([1.1, 1.1])
     with pytest.raises(ValueError, match="has no cell to draw"):
         result.isel(benchmark=[]).perf.plot()
@@ -144,7 +144,7 @@ def test_more_cells_than_colours_have_rows():
     ).perf.plot()
     np.testing.assert_array_equal(marks(ax)["required"][:, 0], required)
     assert marks(ax)["would do"][:, 0].tolist() == [16.0]
-    assert beside(ax) == ["16", "5", "7", "10", "13", "15", "16", "16", "–"]
+    assert side_texts(ax) == ["16", "5", "7", "10", "13", "15", "16", "16", "–"]
     assert "not known" in texts(ax)
     with pytest.raises(ValueError, match=r"no cell to draw: its dims are \{'machine': 0\}"):
         required_runs(result.isel(machine=[]))

@@ -6,7 +6,7 @@ import xarray as xr
 
 import perfarray
 from perfarray.plots import pvalues
-from picture_parts import beside, lines, rows, simulated, texts, title
+from picture_parts import lines, rows, side_texts, simulated, texts, title
 
 
 def result(pvalue, **attrs):
@@ -31,7 +31,7 @@ def result(pvalue, **attrs):
     )
 
 
-def drawn(ax, label):
+def points_of(ax, label):
     return list(next(line for line in ax.lines if line.get_label() == label).get_xdata())
 
 
@@ -39,15 +39,15 @@ def test_pvalues_stand_beside_the_smallest_possible():
     """Points at p, ticks at 2 / 501, a line at 0.05, the ratio beside; a cell without data says so;
     zero is an arrow at the border."""
     ax = result([0.004, 0.3, np.nan]).perf.plot()
-    np.testing.assert_array_equal(drawn(ax, "p"), [0.004, 0.3, np.nan])
-    np.testing.assert_allclose(drawn(ax, "smallest p possible"), 2 / 501)
-    assert drawn(ax, "0.05") == [0.05, 0.05]
-    assert beside(ax) == ["1.11x faster"] * 3
+    np.testing.assert_array_equal(points_of(ax, "p"), [0.004, 0.3, np.nan])
+    np.testing.assert_allclose(points_of(ax, "smallest p possible"), 2 / 501)
+    assert points_of(ax, "0.05") == [0.05, 0.05]
+    assert side_texts(ax) == ["1.11x faster"] * 3
     assert "not measured on both sides" in texts(ax)
     assert title(ax) == "Randomization test, compared with old"
     ax = pvalues(result([0.0, 0.1], plus_one=0))
     assert [line.get_xydata().tolist() for line in lines(ax, "arrow")] == [[[0.0, 0.0]]]
-    assert drawn(ax, "p") == [0.1]
+    assert points_of(ax, "p") == [0.1]
 
 
 def test_few_exchanges_have_no_small_p():
@@ -55,9 +55,9 @@ def test_few_exchanges_have_no_small_p():
     random ones do not give less."""
     times = perfarray.from_samples({"old": [10.0, 10.1, 9.9], "new": [9.0, 9.1, 8.9]})
     ax = times.perf.randomization_test("old", method="exact", alternative="less").perf.plot()
-    assert drawn(ax, "smallest p possible") == drawn(ax, "p") == [0.05]
+    assert points_of(ax, "smallest p possible") == points_of(ax, "p") == [0.05]
     assert ax.get_xlabel() == "one-sided (less) p, all exchanges"
-    assert drawn(
+    assert points_of(
         times.perf.randomization_test("old", n_resamples=500, rng=1).perf.plot(),
         "smallest p possible",
     ) == [0.1]
@@ -77,11 +77,13 @@ def test_a_study_stands_in_the_order_of_its_corrected_p(times):
     ax = study.perf.plot(kind="pvalues")
     order = np.argsort(study["pvalue_adjusted"].values.ravel())
     assert rows(ax) == study["benchmark"].values[order].tolist()
-    np.testing.assert_array_equal(drawn(ax, "p"), study["pvalue_adjusted"].values.ravel()[order])
     np.testing.assert_array_equal(
-        drawn(ax, "p before the correction"), study["pvalue"].values.ravel()[order]
+        points_of(ax, "p"), study["pvalue_adjusted"].values.ravel()[order]
     )
-    assert drawn(ax, "0.1") == [0.1, 0.1]
+    np.testing.assert_array_equal(
+        points_of(ax, "p before the correction"), study["pvalue"].values.ravel()[order]
+    )
+    assert points_of(ax, "0.1") == [0.1, 0.1]
     assert ax.get_xlabel() == "two-sided p, corrected (holm)"
 
 
@@ -94,9 +96,9 @@ def test_other_tests_have_the_same_picture(times, method, name):
         *(["old"] if name == "speedup" else [])
     )
     ax = tests.perf.plot()
-    np.testing.assert_array_equal(drawn(ax, "p"), tests["pvalue"].values.ravel())
-    assert beside(ax) == [f"{value:.3f}" for value in tests[name].values.ravel()]
-    assert drawn(ax, "0.05") == [0.05, 0.05]
+    np.testing.assert_array_equal(points_of(ax, "p"), tests["pvalue"].values.ravel())
+    assert side_texts(ax) == [f"{value:.3f}" for value in tests[name].values.ravel()]
+    assert points_of(ax, "0.05") == [0.05, 0.05]
 
 
 def test_distributions_of_p():

@@ -15,8 +15,10 @@ NEW = [1.046, 0.259, 0.877, 1.244, 1.799]
 @pytest.fixture
 def times():
     """A benchmark that is faster, and one with a sample of equal values."""
-    both = [perfarray.from_samples({"old": old, "new": NEW})["time"] for old in (OLD, [2.0] * 5)]
-    return xr.concat(both, "benchmark").assign_coords(benchmark=["fft", "flat"])
+    benchmarks = [
+        perfarray.from_samples({"old": old, "new": NEW})["time"] for old in (OLD, [2.0] * 5)
+    ]
+    return xr.concat(benchmarks, "benchmark").assign_coords(benchmark=["fft", "flat"])
 
 
 def test_a_box_per_step(times):

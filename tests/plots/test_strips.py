@@ -8,7 +8,7 @@ from picture_parts import title
 
 
 def result(lower, upper, **attrs):
-    lower, upper = (np.array(part, float) for part in (lower, upper))
+    lower, upper = (np.array(limits, float) for limits in (lower, upper))
     variables = {"estimate": (lower + upper) / 2, "lower": lower, "upper": upper}
     return xr.Dataset(
         {name: ("experiment", values) for name, values in variables.items()},
@@ -50,14 +50,14 @@ def test_any_number_of_intervals_has_a_line_each(number):
 
 def test_what_cannot_lie_side_by_side_is_refused():
     """Two dims with several labels, none, or no estimate; other dims are facets."""
-    both = result([1.0, 1.1], [2.0, 2.1]).expand_dims(pair=["a", "b"])
+    pairs = result([1.0, 1.1], [2.0, 2.1]).expand_dims(pair=["a", "b"])
     for keywords in ({}, {"along": "experiment"}, {"along": "run"}):
         with pytest.raises(
             ValueError,
             match=r"a strip lies along one dim, and \['pair', 'experiment'\] have several labels",
         ):
-            both.perf.plot(kind="strip", **keywords)
-    axes = both.perf.plot(kind="strip", along="experiment", col="pair").figure.axes
+            pairs.perf.plot(kind="strip", **keywords)
+    axes = pairs.perf.plot(kind="strip", along="experiment", col="pair").figure.axes
     assert len(axes) == 2
     with pytest.raises(ValueError, match=r"the result has \['statistic'\]"):
         xr.Dataset({"statistic": 1.0}, attrs={"result": "randomization_test"}).perf.plot(

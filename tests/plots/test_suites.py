@@ -7,7 +7,7 @@ import xarray as xr
 
 import perfarray
 from perfarray.plots import five_numbers
-from picture_parts import beside, points, rows, segments, simulated, texts, title
+from picture_parts import points, rows, segments, side_texts, simulated, texts, title
 from shared_material import ARCHIVES, needs_archives
 
 
@@ -127,15 +127,15 @@ def test_every_suite_has_a_sheet():
 @needs_archives
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 @pytest.mark.parametrize(
-    ("archive", "most"), [("spec_csv", [3, 2, 2, 2, 1, 1, 1]), ("spec_txt", [40, 40, 40, 28])]
+    ("archive", "n_rows"), [("spec_csv", [3, 2, 2, 2, 1, 1, 1]), ("spec_txt", [40, 40, 40, 28])]
 )
 @pytest.mark.parametrize("picture", ["five_numbers", "relative_variation"])
-def test_archives_have_a_sheet_for_each_suite(archive, most, picture):
+def test_archives_have_a_sheet_for_each_suite(archive, n_rows, picture):
     """Up to 40 rows on each, with names that are whole: machine, compiler and flags where these
     vary, without the processor."""
     ax = getattr(perfarray.read(ARCHIVES / archive).perf.plot, picture)()
     names = [rows(panel) for panel in ax.figure.axes]
-    assert sorted(map(len, names), reverse=True) == most
+    assert sorted(map(len, names), reverse=True) == n_rows
     assert not any("…" in name or "(" in name for labels in names for name in labels)
 
 
@@ -151,7 +151,7 @@ def test_variations_are_ordered_by_score_or_by_variation():
         data, {"machine": list("abcd")}, {"result": "relative_variation", "better": "higher"}
     )
     ax = result.perf.plot()
-    assert (rows(ax), beside(ax)) == (["b", "c", "a"], ["7", "6", "5"])
+    assert (rows(ax), side_texts(ax)) == (["b", "c", "a"], ["7", "6", "5"])
     assert "one run shows no variation" in texts(ax)
     np.testing.assert_array_equal(points(ax), [1, np.nan, 3])
     assert rows(result.perf.plot(order="variation")) == ["a", "b", "c"]
@@ -166,4 +166,4 @@ def test_scores_have_units_and_the_axis_they_need(scores, scale):
         {"estimate": ("machine", np.array(scores) * 1e-3, {"units": "s"})}, {"machine": ["x", "y"]}
     )
     ax = result.assign_attrs(result="suite_score", mean="geometric").perf.plot()
-    assert (beside(ax), ax.get_xscale()) == ([f"{score:g} ms" for score in scores], scale)
+    assert (side_texts(ax), ax.get_xscale()) == ([f"{score:g} ms" for score in scores], scale)

@@ -9,7 +9,7 @@ from matplotlib.colors import to_rgba
 import perfarray
 from perfarray.plots import variance_components
 from perfarray.plots.figure import level_colours
-from picture_parts import beside, heights, legend, lines, points, rows, simulated, texts
+from picture_parts import heights, legend, lines, points, rows, side_texts, simulated, texts
 
 LEVELS = ["binary", "execution", "iteration"]
 
@@ -87,7 +87,7 @@ def test_each_cell_has_a_bar():
 )
 def test_coefficients_of_variation_stand_beside(deviation, text):
     """Two significant digits, whole percents where there are more."""
-    assert beside(variance_components(result([0.0, 0.0, deviation**2], mean=100.0))) == [text]
+    assert side_texts(variance_components(result([0.0, 0.0, deviation**2], mean=100.0))) == [text]
 
 
 def test_a_negative_component_is_drawn_as_zero():
@@ -108,7 +108,7 @@ def test_cells_without_variation_say_so():
         )
     )
     assert texts(ax).count("no variation estimated") == 2
-    assert beside(ax) == ["0.0 %", "–", "20 %"]
+    assert side_texts(ax) == ["0.0 %", "–", "20 %"]
     ax = variance_components(result([[np.nan] * 3], benchmark=["fft"]))
     assert (list(ax.containers), legend(ax)) == ([], [])
 
@@ -127,7 +127,7 @@ def test_one_level_is_drawn_as_its_coefficient_of_variation():
         ax = variance_components(components)
         np.testing.assert_array_equal([bar.get_width() for bar in ax.patches], [20, 10, np.nan])
         assert ax.get_xlabel() == "coefficient of variation of time between executions"
-        assert (ax.get_title(loc="left"), rows(ax), beside(ax)) == (
+        assert (ax.get_title(loc="left"), rows(ax), side_texts(ax)) == (
             "How much executions vary",
             benchmarks[:3],
             ["20 %", "10 %", "–"],
@@ -146,7 +146,7 @@ def test_one_level_is_drawn_as_its_coefficient_of_variation():
     ax = variance_components(
         result([[np.nan, 0.0, np.nan]], benchmark=["still"]).sel(level=["execution"])
     )
-    assert ([bar.get_width() for bar in ax.patches], beside(ax)) == ([0], ["0.0 %"])
+    assert ([bar.get_width() for bar in ax.patches], side_texts(ax)) == ([0], ["0.0 %"])
 
 
 def test_shares_of_nine_percent_and_more_are_written_into_the_bars():
@@ -228,10 +228,10 @@ def test_orders_are_drawn_in_percent():
         heights(ax, "mean"), 100 * orders["right"].sel(statistic="mean").values.ravel()
     )
     assert heights(ax, "95 % are in the right order") == [95, 95]
-    both = xr.concat(
+    machines = xr.concat(
         [orders, orders], xr.DataArray(["fft", "sort"], dims="benchmark", name="benchmark")
     )
     assert (
-        both.assign_attrs(orders.attrs).perf.plot().get_xlabel()
+        machines.assign_attrs(orders.attrs).perf.plot().get_xlabel()
         == "runs in a group, so that 95 % are in the right order"
     )

@@ -28,20 +28,20 @@ class TestWhatIsLeftOut:
     def mixed(self, tmp_path):
         """Return a folder with one good file and some of other kinds: binary, empty, text and
         JSON."""
-        others = {
+        contents = {
             "README.md": "# Results\n",
             "other.json": {"a": 1},
             "plot.png": b"\x89PNG\r\n\x1a\n\xff\xfe",
             "empty.json": b"",
         }
-        for name, content in {"good.json": small_suite(1.0), **others}.items():
+        for name, content in {"good.json": small_suite(1.0), **contents}.items():
             write(tmp_path / name, content)
         return tmp_path
 
     def test_other_files_are_counted_in_one_warning(self, mixed):
         with pytest.warns(UserWarning, match="of 5 files") as caught:
             times = perfarray.read_archive(mixed)
-        assert [str(one.message) for one in caught] == [
+        assert [str(warning.message) for warning in caught] == [
             (
                 "of 5 files, 4 are of no known format and left out: 'README.md', 'empty.json', "
                 "'other.json', 'plot.png'"
@@ -86,7 +86,7 @@ class TestWhatIsLeftOut:
             UserWarning, match=rf"(?s){broken}.*\nof 7 files, 4 are of no known format"
         ) as caught:
             times = perfarray.read_archive(mixed, on_error="warn")
-        (notes,) = [one.message.notes for one in caught]
+        (notes,) = [warning.message.notes for warning in caught]
         assert [(note.code, note.values["files"], note.values["of"]) for note in notes] == [
             ("broken_files", 2, 7),
             ("unknown_format", 4, 7),
@@ -295,7 +295,7 @@ test_joins = readings(
 
 def test_metrics_of_several_files(tmp_path):
     """Each file's metric is NaN in the others; time is the main one."""
-    found = archive(
+    times = archive(
         tmp_path,
         [
             FFT,
@@ -303,8 +303,8 @@ def test_metrics_of_several_files(tmp_path):
             [entry("fft", unit="ops/s", mode="thrpt")],
         ],
     )
-    assert (found.attrs["metric"], "format" in found.attrs) == ("time", False)
-    assert {name: int(variable.count()) for name, variable in found.items()} == {
+    assert (times.attrs["metric"], "format" in times.attrs) == ("time", False)
+    assert {name: int(variable.count()) for name, variable in times.items()} == {
         "time": 1,
         "memory": 1,
         "throughput": 2,

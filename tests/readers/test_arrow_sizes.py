@@ -22,15 +22,15 @@ REFUSED = r"holds more than the \d+ bytes that are read of it; set_options\(max_
 def watched():
     """Return what begins to watch Arrow, and returns what tells the most bytes that it has held
     since."""
-    before = pa.default_memory_pool()
+    default_pool = pa.default_memory_pool()
 
     def begin():
-        POOLS.append(pa.proxy_memory_pool(before))
+        POOLS.append(pa.proxy_memory_pool(default_pool))
         pa.set_memory_pool(POOLS[-1])
         return POOLS[-1].max_memory
 
     yield begin
-    pa.set_memory_pool(before)
+    pa.set_memory_pool(default_pool)
 
 
 def constant(rows, **columns):
@@ -38,9 +38,9 @@ def constant(rows, **columns):
     return pa.table({"benchmark": names, "time_ms": np.ones(rows), **columns})
 
 
-def write_arrow(table, place, compression=None, times=1):
+def write_arrow(table, path, compression=None, times=1):
     with ipc.new_file(
-        place, table.schema, options=ipc.IpcWriteOptions(compression=compression)
+        path, table.schema, options=ipc.IpcWriteOptions(compression=compression)
     ) as writer:
         for _ in range(times):
             writer.write_table(table)
@@ -60,28 +60,26 @@ def needs_views():
 
 def views(rows):
     """Return a column of texts that all show one megabyte."""
-    shown = struct.pack("<i4sii", 1_000_000, b"xxxx", 0, 0) * rows
+    view = struct.pack("<i4sii", 1_000_000, b"xxxx", 0, 0) * rows
     return pa.Array.from_buffers(
-        pa.string_view(), rows, [None, pa.py_buffer(shown), pa.py_buffer(b"x" * 1_000_000)]
+        pa.string_view(), rows, [None, pa.py_buffer(view), pa.py_buffer(b"x" * 1_000_000)]
     )
 
 
 BOMBS = {
-    "constant.parquet": lambda place: parquet.write_table(
-        constant(ROWS), place, compression="zstd"
+    "constant.parquet": lambda path: parquet.write_table(constant(ROWS), path, compression="zstd"),
+    "blank.parquet": lambda path: parquet.write_table(
+        pa.table({"benchmark": pa.nulls(ROWS)}), path
     ),
-    "blank.parquet": lambda place: parquet.write_table(
-        pa.table({"benchmark": pa.nulls(ROWS)}), place
-    ),
-    "lz4.feather": lambda place: write_arrow(constant(ROWS), place, "lz4"),
-    "zstd.feather": lambda place: write_arrow(constant(ROWS // 10), place, "zstd", times=10),
-    "dictionary.feather": lambda place: write_arrow(
+    "lz4.feather": lambda path: write_arrow(constant(ROWS), path, "lz4"),
+    "zstd.feather": lambda path: write_arrow(constant(ROWS // 10), path, "zstd", times=10),
+    "dictionary.feather": lambda path: write_arrow(
         constant(9, label=pa.DictionaryArray.from_arrays(pa.array([0] * 9), ["x" * 20_000_000])),
-        place,
+        path,
         "zstd",
     ),
-    "blank.feather": lambda place: write_arrow(
-        pa.table({"benchmark": pa.nulls(ROWS), "time_ms": pa.nulls(ROWS)}), place
+    "blank.feather": lambda path: write_arrow(
+        pa.table({"benchmark": pa.nulls(ROWS), "time_ms": pa.nulls(ROWS)}), path
     ),
 }
 
@@ -208,14 +206,15 @@ def test_blocks_that_lie_in_each_other_are_refused(tmp_path):
     with ipc.open_file(tmp_path / "a.feather") as reader:
         assert reader.num_record_batches == 2
     starts = [
-        place
-        for place in range(len(footer) - 8)
-        if struct.unpack_from("<q", footer, place)[0] > 200
+        offset
+        for offset in range(len(footer) - 8)
+        if struct.unpack_from("<q", footer, offset)[0] > 200
     ]
     blocks = [
-        place
-        for place in starts
-        if content[(start := struct.unpack_from("<q", footer, place)[0]) : start + 4] == b"\xff" * 4
+        offset
+        for offset in starts
+        if content[(start := struct.unpack_from("<q", footer, offset)[0]) : start + 4]
+        == b"\xff" * 4
     ]
     first, second = blocks[-2:]
     footer[second : second + 24] = footer[first : first + 24]

@@ -56,7 +56,7 @@ SECOND = {
 }
 
 
-def single(*values):
+def single_runs(*values):
     """Return values of benchmarks of one machine, commit, execution and iteration."""
     return [[[[[value]]]] for value in values]
 
@@ -72,8 +72,8 @@ test_what_is_read = readings(
             results(FIRST),
             {
                 "time.dims": ("benchmark", "machine", "commit", "execution", "iteration"),
-                "time": single(0.5, NAN, 1.0, 2.0, 3.0, 4.0),
-                "memory": single(NAN, 100, NAN, NAN, NAN, NAN),
+                "time": single_runs(0.5, NAN, 1.0, 2.0, 3.0, 4.0),
+                "memory": single_runs(NAN, 100, NAN, NAN, NAN, NAN),
                 "memory.attrs": {"units": "B", "better": "lower"},
                 "benchmark": [
                     "a.time_sort",
@@ -98,9 +98,9 @@ test_what_is_read = readings(
             ),
             results(FAILED),
             {
-                "failed": single(True, False, True, True, False, True, False),
-                "time": single(*[NAN] * 4, 1.0, NAN, NAN),
-                "track": single(*[NAN] * 6, 7),
+                "failed": single_runs(True, False, True, True, False, True, False),
+                "time": single_runs(*[NAN] * 4, 1.0, NAN, NAN),
+                "track": single_runs(*[NAN] * 6, 7),
                 "notes": ["failed_entries"],
             },
             (
@@ -113,8 +113,8 @@ test_what_is_read = readings(
             results({"time_a": {"params": [["x", "y"], ["1"]], "result": [None]}, "time_b": 2.0}),
             {
                 "benchmark": ["time_a(x, 1)", "time_a(y, 1)", "time_b"],
-                "failed": single(True, True, False),
-                "time": single(NAN, NAN, 2.0),
+                "failed": single_runs(True, True, False),
+                "time": single_runs(NAN, NAN, 2.0),
             },
             "2 benchmarks have failed runs",
         ),
@@ -122,9 +122,9 @@ test_what_is_read = readings(
             "a time of 0 is a value",
             results({"time_a": 0, "mem_b": 0, "track_c": 0}),
             {
-                "time": single(0.0, NAN, NAN),
-                "memory": single(NAN, 0.0, NAN),
-                "track": single(NAN, NAN, 0.0),
+                "time": single_runs(0.0, NAN, NAN),
+                "memory": single_runs(NAN, 0.0, NAN),
+                "track": single_runs(NAN, NAN, 0.0),
                 "notes": [],
             },
         ),
@@ -151,15 +151,15 @@ test_what_is_read = readings(
         ),
         *(
             (
-                f"{value} stands where a list belongs: version {more.get('version', 1)}",
-                results({"time_a": own, "time_b": other}, **more),
-                {"time": single(value, 3.0), **missing},
+                f"{value} stands where a list belongs: version {fields.get('version', 1)}",
+                results({"time_a": first, "time_b": second}, **fields),
+                {"time": single_runs(value, 3.0), **missing},
             )
             for value, missing in (
                 (2.0, {"absent": ["failed"]}),
-                (NAN, {"failed": single(False, False)}),
+                (NAN, {"failed": single_runs(False, False)}),
             )
-            for own, other, more in (
+            for first, second, fields in (
                 ({"result": value, "stats": {"number": 5}}, 3.0, {}),
                 (
                     [value, [], {"number": 5}],

@@ -232,7 +232,7 @@ VALUES = {"old": [1.0, 1.1, 1.05, 0.95], "new": [2.0, 2.1, 2.05, 1.95]}
         (
             "version,iteration,time\n"
             + "".join(
-                f"{name},{i},{own}\n" for name in VALUES for i, own in enumerate(VALUES[name])
+                f"{name},{i},{value}\n" for name in VALUES for i, value in enumerate(VALUES[name])
             ),
             {},
         ),

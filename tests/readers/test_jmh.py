@@ -281,7 +281,7 @@ class TestArchives:
     def test_mode_and_threads_agree(self, tmp_path):
         """What distinguishes entries in one file is named in all."""
         entries = [entry("a", params={"size": "[1]"}), entry("b")]
-        found = read_versions(
+        times = read_versions(
             tmp_path,
             old=entries,
             new=[*entries, entry("b", threads=4), entry("b", unit="ops/s", mode="thrpt")],
@@ -292,8 +292,8 @@ class TestArchives:
             "b[mode=avgt,threads=4]",
             "b[mode=thrpt,threads=1]",
         ]
-        check(found, benchmark=labels)
-        measured = found["time"].isel(execution=0, iteration=0).notnull()
+        check(times, benchmark=labels)
+        measured = times["time"].isel(execution=0, iteration=0).notnull()
         assert measured.values.tolist() == [
             [True, True],
             [True, True],
@@ -307,15 +307,15 @@ class TestArchives:
             entry(threads=4, params={"n": "1"}, **fields)
             for fields in ({}, {"unit": "ops/s", "mode": "thrpt"})
         )
-        found = read_versions(tmp_path, old=[old], new=[new])
-        check(found, benchmark=["copy[n=1,mode=avgt,threads=4]", "copy[n=1,mode=thrpt,threads=4]"])
+        times = read_versions(tmp_path, old=[old], new=[new])
+        check(times, benchmark=["copy[n=1,mode=avgt,threads=4]", "copy[n=1,mode=thrpt,threads=4]"])
 
     def test_jvm_args_are_a_dim_in_all_files_if_in_one(self, tmp_path):
         """A file where they describe joins one where they are compared."""
         old, new = entry(jvmArgs=["-ea"]), entry(jvmArgs=["-Xint"])
-        found = read_versions(tmp_path, old=[old], new=[old, new])
-        check(found, jvm_args=["-ea", "-Xint"])
-        assert found["time"].isel(benchmark=0, execution=0, iteration=0).notnull().sum() == 3
+        times = read_versions(tmp_path, old=[old], new=[old, new])
+        check(times, jvm_args=["-ea", "-Xint"])
+        assert times["time"].isel(benchmark=0, execution=0, iteration=0).notnull().sum() == 3
 
 
 test_what_is_wrong_is_said = refusals(

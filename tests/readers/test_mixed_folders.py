@@ -86,12 +86,12 @@ PLACED = ("asv.json", "criterion.json", "spec.csv", "conbench.json", "mlperf.txt
 
 # A benchmark of asv.json failed, and is named.
 @pytest.mark.filterwarnings("ignore:.*failed runs:perfarray.PerfarrayWarning")
-@pytest.mark.parametrize("others", list(itertools.combinations(PLACED, 2)))
-def test_files_that_say_where_they_belong_have_no_label_of_their_path(tmp_path, others):
+@pytest.mark.parametrize("layout", list(itertools.combinations(PLACED, 2)))
+def test_files_that_say_where_they_belong_have_no_label_of_their_path(tmp_path, layout):
     """Their `file` is unknown beside files that have one; among themselves there is no dim
     `file`."""
-    assert "file" not in perfarray.read_archive(folder_of(tmp_path / "placed", *others)).dims
-    mixed = perfarray.read_archive(folder_of(tmp_path / "mixed", *others, "pyperf.json"))
+    assert "file" not in perfarray.read_archive(folder_of(tmp_path / "placed", *layout)).dims
+    mixed = perfarray.read_archive(folder_of(tmp_path / "mixed", *layout, "pyperf.json"))
     assert sorted(mixed["file"].values.tolist()) == ["pyperf.json", "unknown"]
     assert mixed.sel(file="pyperf.json")["time"].count() == 3
 

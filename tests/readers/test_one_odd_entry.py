@@ -14,7 +14,7 @@ import perfarray
 from perfarray.readers.opening import FileError
 from readers.files_of_our_own import bench as pyperf
 from readers.files_of_our_own import entry, run, secondary, suite, write
-from readers.test_broken_files import places, replaced
+from readers.test_broken_files import replaced, value_paths
 from readers.test_github_action_benchmark import bench, history, measurement
 from readers.test_google_benchmark_csv import HEADER as GOOGLE
 from readers.test_jmh_csv import row, table
@@ -141,19 +141,19 @@ def rebench(name):
     }
 
 
-def both(name, fields):
+def two_entries(name, fields):
     """Return the entries of the benchmarks `a` and `b`, whose names lie at a key."""
     return [{name: "a", **fields}, {name: "b", **fields}]
 
 
 DOCUMENTS = {
-    "hyperfine.json": ({"results": both("command", HYPERFINE)}, ("results", 0)),
-    "nanobench.json": ({"results": both("name", NANOBENCH)}, ("results", 0)),
-    "tinybench.json": (both("name", TINYBENCH), (0,)),
+    "hyperfine.json": ({"results": two_entries("command", HYPERFINE)}, ("results", 0)),
+    "nanobench.json": ({"results": two_entries("name", NANOBENCH)}, ("results", 0)),
+    "tinybench.json": (two_entries("name", TINYBENCH), (0,)),
     "vitest.json": (
         {
             "testResults": {
-                "g": both(
+                "g": two_entries(
                     "name", {"rme": 1, "totalTime": 3, "period": 1.5, "mean": 1.5, "sampleCount": 2}
                 )
             }
@@ -161,18 +161,18 @@ DOCUMENTS = {
         ("testResults", "g", 0),
     ),
     "benchmarkdotnet.json": (
-        {"HostEnvironmentInfo": {}, "Benchmarks": both("FullName", DOTNET)},
+        {"HostEnvironmentInfo": {}, "Benchmarks": two_entries("FullName", DOTNET)},
         ("Benchmarks", 0),
     ),
     "statistics.json": (
         {
             "HostEnvironmentInfo": {},
-            "Benchmarks": both("FullName", {"Statistics": {"OriginalValues": [1.0, 2.0]}}),
+            "Benchmarks": two_entries("FullName", {"Statistics": {"OriginalValues": [1.0, 2.0]}}),
         },
         ("Benchmarks", 0),
     ),
     "asv.json": ({"commit_hash": "x", "results": {"time_a": ASV, "b": ASV}}, ("results", "time_a")),
-    "pytest.json": ({"benchmarks": both("fullname", PYTEST)}, ("benchmarks", 0)),
+    "pytest.json": ({"benchmarks": two_entries("fullname", PYTEST)}, ("benchmarks", 0)),
     "jmh.json": ([entry("a", **JMH), entry("b", **JMH)], (0,)),
     "histogram.json": (
         [
@@ -308,7 +308,7 @@ def test_a_field_of_a_document(tmp_path, name):
         entry = entry[key]
     expected = values_of_b(write(tmp_path / name, document))
     assert expected
-    for number, field in enumerate(list(places(entry))[1:]):
+    for number, field in enumerate(list(value_paths(entry))[1:]):
         for odd in ODD if MANY else ODD[number % 4 :: 4]:
             assert_b_is_read_or_the_place_named(
                 tmp_path / name, json.dumps(replaced(document, (*location, *field), odd)), expected

@@ -45,20 +45,20 @@ def test_an_archive_is_a_folder_of_its_name(tmp_path, folder, mode):
     with pytest.warns(
         perfarray.PerfarrayWarning, match="1 is of no known format and left out: 'whole/notes.txt'"
     ):
-        found = perfarray.read_archive(path, layout="{set}/{version}/{machine}_{session}.json")
+        times = perfarray.read_archive(path, layout="{set}/{version}/{machine}_{session}.json")
     with pytest.warns(perfarray.PerfarrayWarning):
         expected = perfarray.read_archive(folder, layout="{version}/{machine}_{session}.json")
-    check(found, set=["whole"])
-    assert found.squeeze("set", drop=True).equals(expected)
+    check(times, set=["whole"])
+    assert times.squeeze("set", drop=True).equals(expected)
 
 
 def test_one_result_is_read_as_it_is(tmp_path, folder):
     """`read` takes a folder or archive of one file, or whose files state their labels."""
     sample(tmp_path / "target/sort/vec/8/new")
     sample(tmp_path / "target/sort/vec/9/new", name="sort/vec/9")
-    found = perfarray.read(tmp_path / "target")
-    assert found.sizes["benchmark"] == 2
-    assert perfarray.read(packed(tmp_path / "target.tgz", tmp_path / "target")).equals(found)
+    times = perfarray.read(tmp_path / "target")
+    assert times.sizes["benchmark"] == 2
+    assert perfarray.read(packed(tmp_path / "target.tgz", tmp_path / "target")).equals(times)
     with pytest.raises(
         ValueError, match=r"results: holds 8 files, .*read_archive reads them along a dim"
     ):
@@ -148,16 +148,16 @@ TABLE = b"benchmark,execution,time_ms\n" + b"".join(
 def test_all_streams_of_a_packed_file_are_read(tmp_path, pack, between, behind):
     """Bytes of 0 between and behind them are padding, as `xz -dc` and `gzip -dc` have it."""
     first, second = pack(TABLE[:60]), pack(TABLE[60:])
-    place = write(tmp_path / "packed", first + bytes(between) + second + bytes(behind))
-    assert perfarray.read(place)["time"].count() == 6
+    path = write(tmp_path / "packed", first + bytes(between) + second + bytes(behind))
+    assert perfarray.read(path)["time"].count() == 6
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
-@pytest.mark.parametrize("rest", [b"x", b"not packed, and longer than a head is"])
-def test_what_is_not_packed_behind_a_packed_text_is_refused(tmp_path, pack, rest):
+@pytest.mark.parametrize("trailing", [b"x", b"not packed, and longer than a head is"])
+def test_what_is_not_packed_behind_a_packed_text_is_refused(tmp_path, pack, trailing):
     """It would be lost without a word."""
     with pytest.raises(ValueError, match="packed: is cut off or damaged: the"):
-        perfarray.read(write(tmp_path / "packed", pack(TABLE) + rest))
+        perfarray.read(write(tmp_path / "packed", pack(TABLE) + trailing))
 
 
 OTHERS = {
@@ -173,16 +173,16 @@ def test_what_is_packed_in_another_way_is_named(tmp_path, name):
     """Alone it is an error; of a folder the other files are read, and one note names it with what
     unpacks it. Its name does not matter."""
     magic, command = OTHERS[name]
-    place = write(tmp_path / "b.csv", magic + bytes(range(100)))
+    path = write(tmp_path / "b.csv", magic + bytes(range(100)))
     with pytest.raises(
         ValueError,
         match=f"b.csv: is packed with {name}, which is not read; unpack it first: {command} FILE",
     ):
-        perfarray.read(place)
+        perfarray.read(path)
     write(tmp_path / "a.csv", TABLE)
-    with pytest.warns(perfarray.PerfarrayWarning) as told:
+    with pytest.warns(perfarray.PerfarrayWarning) as caught:
         assert perfarray.read_archive(tmp_path)["time"].count() == 6
-    (note,) = told[0].message.notes
+    (note,) = caught[0].message.notes
     assert note.message == (
         "of 2 files, 1 is of no known format and left out: 'b.csv'; 'b.csv' is packed with "
         f"{name}, which is not read; "
@@ -201,7 +201,7 @@ def test_archives_inside_archives_are_named(tmp_path):
     with zipfile.ZipFile(tmp_path / "outer.zip", "w") as archive:
         archive.write(tmp_path / "b.tgz", "b.tgz")
         archive.write(tmp_path / "inner" / "a.csv", "a.csv")
-    for place in (
+    for path in (
         tmp_path / "outer.zip",
         write(tmp_path / "again", gzip.compress((tmp_path / "outer.zip").read_bytes())),
     ):
@@ -209,7 +209,7 @@ def test_archives_inside_archives_are_named(tmp_path):
             perfarray.PerfarrayWarning,
             match=r"/b\.tgz' is an archive inside an archive, which is not read",
         ):
-            assert perfarray.read_archive(place)["time"].count() == 6
+            assert perfarray.read_archive(path)["time"].count() == 6
     with pytest.raises(ValueError, match="is packed twice"):
         perfarray.read(write(tmp_path / "twice", gzip.compress(gzip.compress(TABLE))))
 

@@ -80,8 +80,8 @@ def test_work_is_in_proportion_to_size(tmp_path, written, reading):
         packs = (packed(tmp_path / f"{count}{suffix}", folder) for suffix in (".tar.gz", ".zip"))
         for kind, path in zip(amounts, (folder, *packs), strict=True):
             amounts[kind].append(work(lambda path=path: reading(path)))
-    for few, many in amounts.values():
-        assert many < 4.2 * few
+    for n_small, n_large in amounts.values():
+        assert n_large < 4.2 * n_small
     assert max(amounts["tar"][-1], amounts["zip"][-1]) < 2 * amounts["folder"][-1]
 
 
@@ -89,9 +89,11 @@ def test_equal_members_are_unpacked_twice_and_hashed_once(tmp_path, monkeypatch)
     equal(DATED)(tmp_path / "equal", 30)
     path = packed(tmp_path / "equal.zip", tmp_path / "equal")
     opened, hashed = [], []
-    whole, digest = zipfile.ZipFile.open, repeated.blake2b
+    open_member, digest = zipfile.ZipFile.open, repeated.blake2b
     monkeypatch.setattr(
-        zipfile.ZipFile, "open", lambda self, *given: opened.append(given) or whole(self, *given)
+        zipfile.ZipFile,
+        "open",
+        lambda self, *arguments: opened.append(arguments) or open_member(self, *arguments),
     )
     monkeypatch.setattr(
         repeated, "blake2b", lambda content: hashed.append(content) or digest(content)

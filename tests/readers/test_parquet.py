@@ -43,9 +43,9 @@ def frame():
     return pd.DataFrame(ROWS, columns=COLUMNS)
 
 
-def same(one, other):
+def assert_same_values(expected, result):
     """Check that two Datasets hold the same but for what names their format."""
-    xr.testing.assert_identical(one.drop_attrs(deep=False), other.drop_attrs(deep=False))
+    xr.testing.assert_identical(expected.drop_attrs(deep=False), result.drop_attrs(deep=False))
 
 
 def write(frame, path, **metadata):
@@ -78,12 +78,14 @@ def test_every_door_gives_the_same(tmp_path, frame, change):
     rows.to_csv(tmp_path / "rows.csv", index=False)
     expected = perfarray.read(tmp_path / "rows.csv")
     for suffix in (".parquet", ".feather"):
-        same(expected, perfarray.read(write(rows, tmp_path / f"rows{suffix}")))
-    same(expected, perfarray.to_timings(rows))
-    same(expected, perfarray.to_timings(pa.Table.from_pandas(rows)))
+        assert_same_values(expected, perfarray.read(write(rows, tmp_path / f"rows{suffix}")))
+    assert_same_values(expected, perfarray.to_timings(rows))
+    assert_same_values(expected, perfarray.to_timings(pa.Table.from_pandas(rows)))
     for package, function in (("polars", "from_pandas"), ("duckdb", "from_df")):
         if find_spec(package) is not None:
-            same(expected, perfarray.to_timings(getattr(import_module(package), function)(rows)))
+            assert_same_values(
+                expected, perfarray.to_timings(getattr(import_module(package), function)(rows))
+            )
 
 
 def test_metadata_and_names_say_what_columns_are(tmp_path, frame):
@@ -93,7 +95,7 @@ def test_metadata_and_names_say_what_columns_are(tmp_path, frame):
         path = write(frame, tmp_path / f"a.{name}")
         plain = perfarray.read(path)
         assert plain.attrs["format"] == perfarray.read(path, format=name).attrs["format"] == name
-    same(
+    assert_same_values(
         plain,
         perfarray.read(
             write(frame.rename(columns={"time_ms": "time"}), tmp_path / "b.parquet", units="ms")
@@ -104,7 +106,7 @@ def test_metadata_and_names_say_what_columns_are(tmp_path, frame):
         {"benchmark": "program", "time_ms": "duration"},
     )
     renamed.to_csv(tmp_path / "c.csv", index=False)
-    same(
+    assert_same_values(
         perfarray.read(tmp_path / "c.csv", dims=dims),
         perfarray.read(write(renamed, tmp_path / "c.feather"), dims=dims),
     )
@@ -200,8 +202,8 @@ def partitioned(frame, folder):
     """Write a folder of a date and a version with an odd name, two parts each, as engines do."""
     for number, date in enumerate(("2026-11-01", "2026-11-02")):
         for version, rows in frame.groupby("version"):
-            for part, half in enumerate(np.array_split(np.arange(len(rows)), 2)):
-                name = f"date={date}/version={version}%2F007/part-{part}-{number}.parquet"
+            for piece, half in enumerate(np.array_split(np.arange(len(rows)), 2)):
+                name = f"date={date}/version={version}%2F007/part-{piece}-{number}.parquet"
                 write(rows.iloc[half].drop(columns="version"), folder / name)
     (folder / "_SUCCESS").write_text("")
     (folder / ".part-0.crc").write_text("x")
@@ -218,7 +220,7 @@ def test_a_partitioned_folder_is_one_table(tmp_path, frame):
     assert times["time"].notnull().all()
     archive = perfarray.read_archive(folder)
     assert (archive.attrs["n_files"], archive.attrs["n_files_skipped"]) == (1, 0)
-    same(times, archive)
+    assert_same_values(times, archive)
     assert perfarray.archive_table(folder)[["file", "status", "measurements"]].values.tolist() == [
         ["hive", "read", 96]
     ]
@@ -226,13 +228,13 @@ def test_a_partitioned_folder_is_one_table(tmp_path, frame):
         perfarray.PerfarrayWarning,
         match="the same measurement stands under machine='x' and machine='y'",
     ):
-        both = perfarray.read_archive({"x": folder, "y": folder}, dim="machine")
-    assert both.sizes["machine"] == 2
+        machines = perfarray.read_archive({"x": folder, "y": folder}, dim="machine")
+    assert machines.sizes["machine"] == 2
     zipped = tmp_path / "hive.zip"
     with zipfile.ZipFile(zipped, "w") as archive:
         for file in folder.rglob("*"):
             archive.write(file, file.relative_to(tmp_path))
-    same(times, perfarray.read(zipped))
+    assert_same_values(times, perfarray.read(zipped))
 
 
 def test_an_unknown_partition_and_tables_of_their_own(tmp_path, frame):
@@ -249,16 +251,17 @@ def test_an_unknown_partition_and_tables_of_their_own(tmp_path, frame):
     )
 
 
-def parts(folder, *tables, **metadata):
+def write_pieces(folder, *tables, **metadata):
     """Write Arrow tables as the parts of one table, each with its own metadata where there are
     lists of these."""
     folder.mkdir()
     for number, table in enumerate(tables):
-        stated = {
+        metadata_bytes = {
             key: texts[number] for key, texts in metadata.items() if texts[number] is not None
         }
         parquet.write_table(
-            pa.table(table).replace_schema_metadata(stated), folder / f"part-{number}.parquet"
+            pa.table(table).replace_schema_metadata(metadata_bytes),
+            folder / f"part-{number}.parquet",
         )
     return folder
 
@@ -270,7 +273,7 @@ def test_parts_in_several_units_of_time(tmp_path):
         {"kernel": ["fft"], "benchmark": [name], "time": [time]}
         for name, time in (("a", 2.0), ("b", 3000.0), ("c", 4e6))
     ]
-    folder = parts(tmp_path / "runs", *tables, units=["ms", "us", "ns"])
+    folder = write_pieces(tmp_path / "runs", *tables, units=["ms", "us", "ns"])
     np.testing.assert_allclose(perfarray.read(folder)["time"].squeeze(), [0.002, 0.003, 0.004])
 
 
@@ -284,7 +287,7 @@ def test_parts_in_several_units_of_time(tmp_path):
 def test_parts_that_contradict_each_other(tmp_path, metadata, message):
     """Values of other units or directions are never one column: the message names both parts."""
     table = {"benchmark": ["a"], "execution": [0], "time": [1.0], "cost": [2.0]}
-    folder = parts(tmp_path / "runs", table, table, **metadata)
+    folder = write_pieces(tmp_path / "runs", table, table, **metadata)
     for read in (
         perfarray.read,
         lambda folder: perfarray.convert_table(folder, tmp_path / "out.zarr"),
@@ -302,12 +305,12 @@ def test_parts_that_contradict_each_other(tmp_path, metadata, message):
 def test_a_broken_part_is_left_out_and_named(tmp_path, damage):
     """The other parts are read where the caller asks for it; the count is of parts, and without
     that the table is refused."""
-    folder = parts(
+    folder = write_pieces(
         tmp_path / "runs",
         *({"benchmark": ["a"], "execution": [n], "time": [1.0 + n]} for n in range(3)),
     )
-    part = folder / "part-1.parquet"
-    part.write_bytes(damage(part.read_bytes()))
+    piece = folder / "part-1.parquet"
+    piece.write_bytes(damage(piece.read_bytes()))
     with pytest.raises(ValueError, match=r"part-1\.parquet: is"):
         perfarray.read_archive(folder)
     with pytest.warns(
@@ -316,9 +319,9 @@ def test_a_broken_part_is_left_out_and_named(tmp_path, damage):
         times = perfarray.read_archive(folder, on_error="warn")
     assert dict(caught[0].message.notes[0].values)["files"] == 1
     skipped = perfarray.read_archive(folder, on_error="skip")
-    for found in (times, skipped):
-        assert found["time"].values.ravel().tolist() == [1.0, 3.0]
-        assert found.attrs["n_files_broken"] == 1
+    for result in (times, skipped):
+        assert result["time"].values.ravel().tolist() == [1.0, 3.0]
+        assert result.attrs["n_files_broken"] == 1
     for path in folder.iterdir():
         path.write_bytes(b"PAR1")
     with pytest.raises(ValueError, match="none of the 1 files"):
@@ -330,7 +333,7 @@ def test_parts_without_rows_are_counted(tmp_path):
     parts is refused."""
     full = {"benchmark": ["a", "b"], "time_ms": [1.0, 2.0]}
     empty = {"benchmark": pa.array([], pa.null()), "time_ms": pa.array([], pa.string())}
-    folder = parts(tmp_path / "runs", empty, full, empty, units=["J", None, "kJ"])
+    folder = write_pieces(tmp_path / "runs", empty, full, empty, units=["J", None, "kJ"])
     with pytest.warns(
         perfarray.PerfarrayWarning,
         match="2 of 3 parts have no rows: 'part-0.parquet', 'part-2.parquet'",
@@ -341,22 +344,22 @@ def test_parts_without_rows_are_counted(tmp_path):
         ("empty_parts", 2)
     ]
     with pytest.raises(ValueError, match="has columns and no rows"):
-        perfarray.read(parts(tmp_path / "none", empty, empty))
+        perfarray.read(write_pieces(tmp_path / "none", empty, empty))
 
 
 def test_a_column_that_a_part_lacks_is_unknown_there(tmp_path):
     """Labels of the other parts keep their type: 1 does not become 1.0; what is text in one part is
     text in all."""
     rows = {"benchmark": ["a", "a"], "execution": [0, 1], "time_ms": [1.0, 2.0]}
-    lacking = parts(tmp_path / "lacking", rows | {"machine": [1, 12]}, rows)
-    check(perfarray.read(lacking), machine=["1", "12", "unknown"])
-    typed = parts(
+    folder = write_pieces(tmp_path / "lacking", rows | {"machine": [1, 12]}, rows)
+    check(perfarray.read(folder), machine=["1", "12", "unknown"])
+    typed = write_pieces(
         tmp_path / "typed",
         rows | {"machine": [1, 12]},
         rows | {"machine": pa.array(["a7", "b"]).dictionary_encode()},
     )
     check(perfarray.read(typed), machine=["1", "12", "a7", "b"])
-    mixed = parts(
+    mixed = write_pieces(
         tmp_path / "mixed",
         rows | {"started": pa.array([1, 2], pa.timestamp("s"))},
         rows | {"started": [1, 2]},
@@ -398,10 +401,10 @@ def test_damaged_files(tmp_path, frame, suffix):
         tmp_path / f"b{suffix}",
         np.random.default_rng(1),
     )
-    for place in rng.integers(8, len(content), 400 if MANY else 40).tolist():
+    for length in rng.integers(8, len(content), 400 if MANY else 40).tolist():
         for damaged in (
-            content[:place],
-            content[:place] + bytes([content[place] ^ (1 << place % 8)]) + content[place + 1 :],
+            content[:length],
+            content[:length] + bytes([content[length] ^ (1 << length % 8)]) + content[length + 1 :],
         ):
             path.write_bytes(damaged)
             try:
@@ -428,8 +431,8 @@ def test_what_is_converted_is_read_again(tmp_path, suffix):
     np.testing.assert_array_equal(table["warmup"].broadcast_like(times["warmup"]), times["warmup"])
     assert set(times.coords) <= set(table.coords)
     verdicts = [
-        each.perf.compare("malloc", dim="version")["verdict"].values.tolist()
-        for each in (times, table)
+        data.perf.compare("malloc", dim="version")["verdict"].values.tolist()
+        for data in (times, table)
     ]
     assert verdicts[0] == verdicts[1]
 

@@ -67,13 +67,13 @@ def test_damaged_footers():
     expects."""
     content, rng = written(), np.random.default_rng(2)
     length = int.from_bytes(content[-8:-4], "little")
-    for place in rng.integers(
+    for offset in rng.integers(
         len(content) - 8 - length, len(content), 4000 if MANY else 400
     ).tolist():
         damaged = (
-            content[:place] + bytes([content[place] ^ (1 << place % 8)]) + content[place + 1 :]
+            content[:offset] + bytes([content[offset] ^ (1 << offset % 8)]) + content[offset + 1 :]
         )
-        for candidate in (damaged, content[:place] + content[-8:]):
+        for candidate in (damaged, content[:offset] + content[-8:]):
             try:
                 groups = chunks_in_footer(candidate)
             except (IndexError, StructError):

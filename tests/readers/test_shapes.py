@@ -20,7 +20,7 @@ from perfarray.readers.shapes import (
     path_of_key,
 )
 from readers.files_of_our_own import entry, write
-from readers.test_broken_files import FILES, ODD, places, replaced
+from readers.test_broken_files import FILES, ODD, replaced, value_paths
 from strategies import MANY
 
 SHAPE = {
@@ -95,10 +95,10 @@ def test_a_file_that_is_almost_one(tmp_path):
         perfarray.read(path)
 
 
-def path_of(place):
+def path_of(keys):
     """Write the place of a value as messages do."""
     path = ""
-    for key in place:
+    for key in keys:
         path = f"{path}[{key}]" if isinstance(key, int) else path_of_key(path, key)
     return path or "the document"
 
@@ -110,24 +110,24 @@ def test_every_refusal_names_the_place(tmp_path, name):
     from (of all, an eighth)."""
     form = next(form for form in formats() if name.startswith(form))
     content = json.loads(FILES[name])
-    for number, place in enumerate(places(content)):
+    for number, keys in enumerate(value_paths(content)):
         for odd in ODD if MANY else ODD[number % 8 :: 8]:
-            if not place and odd is ...:
+            if not keys and odd is ...:
                 continue
-            path = write(tmp_path / name, replaced(content, place, odd))
+            path = write(tmp_path / name, replaced(content, keys, odd))
             try:
                 perfarray.read(path, format=form)
                 continue
             except ValueError as error:
                 message = str(error).removeprefix(f"{path}: ")
-            assert not re.search(r"\b[A-Z]\w+Error: ", message), (place, odd, message)
+            assert not re.search(r"\b[A-Z]\w+Error: ", message), (keys, odd, message)
             if " writes it: " in message:
                 reason = message.partition(" writes it: ")[2]
-                around = path_of(place[:-1])
-                named = (
-                    path_of(place),
+                around = path_of(keys[:-1])
+                prefixes = (
+                    path_of(keys),
                     f"{around} has n",
                     f"{around} is ",
-                    f"{path_of(place[:-2])} has neither ",
+                    f"{path_of(keys[:-2])} has neither ",
                 )
-                assert reason.startswith(named) or not place, (place, odd, message)
+                assert reason.startswith(prefixes) or not keys, (keys, odd, message)

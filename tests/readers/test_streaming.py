@@ -35,12 +35,12 @@ def table():
     names = ["benchmark", "machine", "execution", "iteration"]
     levels = [["fft", "007", "so,rt"], ["a", "b"], range(1, 4), range(5)]
     frame = pd.MultiIndex.from_product(levels, names=names).to_frame(index=False)
-    described = {
+    descriptors = {
         "cpu": frame["machine"].map({"a": "x86, 64", "b": "arm"}),
         "memory_gb": frame["machine"].map({"a": 16, "b": 8}),
     }
     return frame.assign(
-        **described, time_ms=np.random.default_rng(1).uniform(1, 2, len(frame)).round(6)
+        **descriptors, time_ms=np.random.default_rng(1).uniform(1, 2, len(frame)).round(6)
     )
 
 
@@ -52,17 +52,17 @@ def written(frame, file):
     return file
 
 
-def check_same(place, folder, *, streamed=True):
+def check_same(path, folder, *, streamed=True):
     """Check that the store is that of the table read at once, which it is only where it cannot be
     streamed, and return it."""
     with mock.patch.object(streaming, "read_archive", wraps=perfarray.read_archive) as read:
-        perfarray.convert_table(place, folder / "streamed.zarr")
-    assert streamed == (place not in [call.args[0] for call in read.call_args_list])
-    write(perfarray.read_archive(place), folder / "whole.zarr")
-    store, whole = (
+        perfarray.convert_table(path, folder / "streamed.zarr")
+    assert streamed == (path not in [call.args[0] for call in read.call_args_list])
+    write(perfarray.read_archive(path), folder / "whole.zarr")
+    store, in_memory = (
         xr.load_dataset(folder / f"{name}.zarr", engine="zarr") for name in ("streamed", "whole")
     )
-    xr.testing.assert_identical(store, whole)
+    xr.testing.assert_identical(store, in_memory)
     return store
 
 
@@ -158,11 +158,11 @@ def test_a_block_of_missing_labels(table, tmp_path):
     """A part whose labels are all missing does not say of which type they are."""
     (tmp_path / "results").mkdir()
     for number, machine in enumerate([None, "a"]):
-        part = table[table["machine"] == "a"].assign(
+        block = table[table["machine"] == "a"].assign(
             machine=machine, benchmark=table["benchmark"] + str(number)
         )
         written(
-            part[["benchmark", "machine", "execution", "iteration", "time_ms"]],
+            block[["benchmark", "machine", "execution", "iteration", "time_ms"]],
             tmp_path / "results" / f"part-{number}.parquet",
         )
     check_same(tmp_path / "results", tmp_path)
@@ -173,10 +173,10 @@ def test_parts_in_several_units(table, tmp_path):
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     (tmp_path / "results").mkdir()
     for number, unit in enumerate(("ms", "us")):
-        part = pyarrow.Table.from_pandas(
+        table_of_unit = pyarrow.Table.from_pandas(
             table.rename(columns={"time_ms": "time"}).assign(version=unit)
         ).replace_schema_metadata({"units": unit})
-        parquet.write_table(part, tmp_path / "results" / f"part-{number}.parquet")
+        parquet.write_table(table_of_unit, tmp_path / "results" / f"part-{number}.parquet")
     times = perfarray.read(tmp_path / "results")
     np.testing.assert_allclose(
         times["time"].sel(version="us") * 1000, times["time"].sel(version="ms")
@@ -198,10 +198,10 @@ def test_what_convert_wrote(table, tmp_path):
 
 def test_partitioned_folder(table, tmp_path):
     folder = tmp_path / "results"
-    for (machine, half), part in table.assign(half=table.index % 2).groupby(["machine", "half"]):
+    for (machine, half), group in table.assign(half=table.index % 2).groupby(["machine", "half"]):
         (folder / f"machine={machine}").mkdir(parents=True, exist_ok=True)
         written(
-            part.drop(columns=["machine", "half"]),
+            group.drop(columns=["machine", "half"]),
             folder / f"machine={machine}" / f"part-{half}.parquet",
         )
     (folder / "_SUCCESS").touch()
@@ -285,9 +285,9 @@ def test_files_outside_are_not_read(table, tmp_path):
     """DuckDB reads the files of the table and nothing else: a name is no pattern, and no extension
     is loaded."""
     written(table.assign(machine="secret"), tmp_path / "a1.csv")
-    place = written(table, tmp_path / "a[1]*.csv")
-    check_same(place, tmp_path)
-    rows = stored_tables.stored_table(place, tmp_path)
+    path = written(table, tmp_path / "a[1]*.csv")
+    check_same(path, tmp_path)
+    rows = stored_tables.stored_table(path, tmp_path)
     for query in (
         f"FROM read_csv('{tmp_path / 'a1.csv'}')",
         f"FROM '{tmp_path / 'a1.csv'}'",
@@ -334,13 +334,13 @@ perfarray.convert_table(*sys.argv[1:])
 )
 def test_what_a_killed_program_leaves_is_hidden_and_removed(table, tmp_path):
     """The next conversion to the same store removes it; one to another store leaves it alone."""
-    place, store = written(table, tmp_path / "table.csv"), tmp_path / "out.zarr"
-    killed = subprocess.run([sys.executable, "-c", KILLED, place, store], check=False)
+    table_path, store = written(table, tmp_path / "table.csv"), tmp_path / "out.zarr"
+    killed = subprocess.run([sys.executable, "-c", KILLED, table_path, store], check=False)
     assert killed.returncode == -signal.SIGKILL
-    assert [path.name[:10] for path in tmp_path.iterdir() if path != place] == [".out.zarr."]
-    perfarray.convert_table(place, tmp_path / "other.zarr")
+    assert [path.name[:10] for path in tmp_path.iterdir() if path != table_path] == [".out.zarr."]
+    perfarray.convert_table(table_path, tmp_path / "other.zarr")
     assert len(list(tmp_path.glob(".out.zarr.*"))) == 1
-    perfarray.convert_table(place, store)
+    perfarray.convert_table(table_path, store)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "other.zarr",
         "out.zarr",
@@ -349,7 +349,7 @@ def test_what_a_killed_program_leaves_is_hidden_and_removed(table, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("place", "error", "message"),
+    ("name", "error", "message"),
     [
         (
             "twice.csv",
@@ -367,7 +367,7 @@ def test_what_a_killed_program_leaves_is_hidden_and_removed(table, tmp_path):
         ("empty", FileNotFoundError, "no files found"),
     ],
 )
-def test_what_is_no_table(table, tmp_path, place, error, message):
+def test_what_is_no_table(table, tmp_path, name, error, message):
     (tmp_path / "other.json").write_text("{}")
     (tmp_path / "twice.csv").write_text("benchmark,time_ms,time_ms\nfft,1,2\n")
     written(table.assign(**{" benchmark": 1}), tmp_path / "blank.parquet")
@@ -376,7 +376,7 @@ def test_what_is_no_table(table, tmp_path, place, error, message):
     )
     (tmp_path / "empty").mkdir()
     with pytest.raises(error, match=message):
-        perfarray.convert_table(tmp_path / place, tmp_path / "out.zarr")
+        perfarray.convert_table(tmp_path / name, tmp_path / "out.zarr")
 
 
 def test_a_place_that_is_no_store(table, tmp_path):

@@ -323,8 +323,8 @@ def test_what_was_written_is_read(tmp_path):
         rng=1,
     )
     times = times.expand_dims(benchmark=["a", "a#2"])
-    again = read(tmp_path, times.perf.to_frame().to_csv(index=False))
-    np.testing.assert_array_equal(again["time"].transpose(*times["time"].dims), times["time"])
+    reread = read(tmp_path, times.perf.to_frame().to_csv(index=False))
+    np.testing.assert_array_equal(reread["time"].transpose(*times["time"].dims), times["time"])
 
 
 HEAD = "benchmark,machine,execution,note,time\n"

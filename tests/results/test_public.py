@@ -11,31 +11,31 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from tests.method_calls import CALLS, ELSEWHERE, METHODS, OF_ANSWERS, answer, given, timings
+from tests.method_calls import CALLS, ELSEWHERE, METHODS, OF_ANSWERS, answer, timings, timings_for
 
 import perfarray
 from perfarray.results.kinds import KINDS
 from perfarray.results.reserved import ANSWERS, INPUTS
 from strategies import MANY
 
-each = pytest.mark.parametrize("name", sorted(CALLS))
+each_method = pytest.mark.parametrize("name", sorted(CALLS))
 
 
-def names_of(found):
+def names_of(result):
     """Return the names of all variables and dims of an answer; of a table, its columns."""
-    if isinstance(found, pd.DataFrame):
-        return {str(name) for name in found.columns}
-    return {*found.dims, *found.coords, *getattr(found, "data_vars", ())}
+    if isinstance(result, pd.DataFrame):
+        return {str(name) for name in result.columns}
+    return {*result.dims, *result.coords, *getattr(result, "data_vars", ())}
 
 
-def values_of(found):
+def values_of(result):
     """Return the variables of an answer that are its own."""
-    if isinstance(found, xr.Dataset):
-        return dict(found.data_vars)
+    if isinstance(result, xr.Dataset):
+        return dict(result.data_vars)
     return (
-        {name: found[name] for name in found if name in ANSWERS}
-        if isinstance(found, pd.DataFrame)
-        else {"": found}
+        {name: result[name] for name in result if name in ANSWERS}
+        if isinstance(result, pd.DataFrame)
+        else {"": result}
     )
 
 
@@ -43,16 +43,16 @@ def test_every_method_is_called():
     assert sorted([*CALLS, *OF_ANSWERS, *ELSEWHERE]) == METHODS
 
 
-plain_answer = cache(lambda name: answer(name, given(name)))
+plain_answer = cache(lambda name: answer(name, timings_for(name)))
 
 
-@each
+@each_method
 def test_names_of_answers_are_listed(name):
     """Every variable and dim that an answer has of its own is in the list by which labels of the
     data make room."""
-    times = given(name)
-    own = names_of(plain_answer(name)) - {*times.dims, *times.coords, "time"}
-    assert own - {*KINDS[name].names.split()} <= {
+    times = timings_for(name)
+    names = names_of(plain_answer(name)) - {*times.dims, *times.coords, "time"}
+    assert names - {*KINDS[name].names.split()} <= {
         "execution",
         "iteration",
         "confidence_level",
@@ -60,14 +60,16 @@ def test_names_of_answers_are_listed(name):
 
 
 @cache
-def described(shift):
+def with_descriptors(shift):
     """Return timings with descriptors of benchmarks, of machines and of the whole, in turn, with
     all names that answers have."""
     times = timings()
-    places = [*((dim, np.arange(times.sizes[dim])) for dim in ("benchmark", "machine")), 7]
+    dims_and_values = [*((dim, np.arange(times.sizes[dim])) for dim in ("benchmark", "machine")), 7]
     meant = {"units", "warmup", "confidence_level"}  # what these say of the data counts
     names = sorted(ANSWERS - {*times.dims, *times.coords, *meant, "iteration"})
-    return times.assign_coords(dict(zip(names, islice(cycle(places), shift, None), strict=False)))
+    return times.assign_coords(
+        dict(zip(names, islice(cycle(dims_and_values), shift, None), strict=False))
+    )
 
 
 @pytest.mark.parametrize("shift", range(3 if MANY else 1))
@@ -76,25 +78,25 @@ def described(shift):
 )  # it explains by whatever is said of machines
 def test_descriptors_called_as_any_variable_of_any_answer(name, shift):
     """No number changes, and each answer has its table."""
-    plain, result = plain_answer(name), answer(name, given(name, described(shift)))
+    plain, result = plain_answer(name), answer(name, timings_for(name, with_descriptors(shift)))
     for variable, values in values_of(plain).items():
         np.testing.assert_array_equal(np.asarray(values_of(result)[variable]), np.asarray(values))
     if "result" in plain.attrs and not isinstance(plain, pd.DataFrame):
         assert perfarray.table(result).equals(perfarray.table(plain))
 
 
-@each
+@each_method
 def test_dims_called_as_a_variable_of_the_answer_are_refused(name):
     """The error has the call that renames them: after it there is an answer."""
-    times = given(name)
+    times = timings_for(name)
     reserved = {*KINDS[name].names.split()} - {*times.dims, *times.coords} - INPUTS
     for variable in sorted(reserved)[:3]:
-        named = times.expand_dims({variable: ["x"]})
+        with_dim = times.expand_dims({variable: ["x"]})
         with pytest.raises(ValueError, match=f"'{variable}'.*the answer") as refusal:
-            answer(name, named)
+            answer(name, with_dim)
         call = re.search(r"times\.rename\((.*)\)", str(refusal.value))
         assert eval(call[1]) == {variable: f"data_{variable}"}
-        assert f"data_{variable}" in named.rename(eval(call[1])).dims
+        assert f"data_{variable}" in with_dim.rename(eval(call[1])).dims
 
 
 def test_descriptors_called_as_a_variable_have_another_name_in_the_answer():
@@ -144,12 +146,12 @@ def test_names_are_settled_where_timings_are_made():
     assert perfarray.from_samples({"old": [1.0]}, dim="mode").sizes == {"mode": 1, "execution": 1}
 
 
-@each
+@each_method
 @pytest.mark.parametrize("levels", [("execution",), ("execution", "iteration")])
 def test_a_dim_without_labels(name, levels):
     """Every method answers about timings without labels along some dim, or raises an error that
     names the dim."""
-    times = given(name)
+    times = timings_for(name)
     times = (
         times.expand_dims(iteration=2, axis=-1)
         if "iteration" in levels and "iteration" not in times.dims
@@ -197,16 +199,19 @@ def test_labels_that_are_several_in_one():
     be a tuple."""
     times = timings()
     stacked = times.stack(case=("benchmark", "machine"))
-    found = stacked.perf.compare("old")
+    verdicts = stacked.perf.compare("old")
     np.testing.assert_array_equal(
-        np.ravel(found["estimate"]),
+        np.ravel(verdicts["estimate"]),
         np.ravel(
             times.perf.compare("old")["estimate"].transpose("version", "benchmark", "machine")
         ),
     )
-    assert found["case"].values[:2].tolist() == ["a, m0", "a, m1"]
-    assert found["machine"].values[:2].tolist() == ["m0", "m1"]
-    assert {note.code for note in found.perf.notes() if note.aside} == {"stacked_labels", "renamed"}
+    assert verdicts["case"].values[:2].tolist() == ["a, m0", "a, m1"]
+    assert verdicts["machine"].values[:2].tolist() == ["m0", "m1"]
+    assert {note.code for note in verdicts.perf.notes() if note.aside} == {
+        "stacked_labels",
+        "renamed",
+    }
     builds = times.expand_dims(size=[3]).stack(build=("version", "size"))
     assert builds.perf.compare(("old", 3))["build"].values.tolist() == ["new, 3"]
     runs = times.expand_dims(session=2).rename(execution="run").stack(execution=("session", "run"))
@@ -226,15 +231,15 @@ ODD_LABELS = {
 def test_odd_labels(labels):
     """Each method answers, or says in our words why it does not; the answer has a table."""
     for name in sorted({*CALLS} - {"explain_variation", "report"}):
-        times = given(name, ODD_LABELS[labels](timings()))
+        times = timings_for(name, ODD_LABELS[labels](timings()))
         try:
-            found = answer(name, times)
+            result = answer(name, times)
         except ValueError as error:
             refusals = "not found; the array has dims|no such dim|holds 'a' more than once"
             assert re.search(refusals, str(error)), (name, str(error))  # noqa: PT017
             continue
-        if "result" in found.attrs and not isinstance(found, pd.DataFrame):
-            perfarray.table(found)
+        if "result" in result.attrs and not isinstance(result, pd.DataFrame):
+            perfarray.table(result)
 
 
 def test_functions_travel():

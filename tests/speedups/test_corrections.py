@@ -25,28 +25,28 @@ TIMES = suite([0.0] * 6 + [0.1, 0.12, 0.5, 0.6])
 def test_adjusted_pvalues_decide(correction, statistic):
     """Holm's by hand, Benjamini and Hochberg's as SciPy has them, of the tests that were made; they
     decide what is significant."""
-    plain, found = (
+    plain, corrected = (
         TIMES.perf.speedup_test(
             "old", statistic=statistic, confidence_level=0.95, ties="exact", correction=choice
         ).squeeze("version")
         for choice in (None, correction)
     )
-    made = plain["pvalue"].notnull().values
-    pvalue, adjusted = plain["pvalue"].values[made], found["pvalue_adjusted"].values
+    is_tested = plain["pvalue"].notnull().values
+    pvalue, adjusted = plain["pvalue"].values[is_tested], corrected["pvalue_adjusted"].values
     order = np.argsort(pvalue)
     holm = np.empty_like(pvalue)
     holm[order] = np.minimum(
         np.maximum.accumulate(pvalue[order] * np.arange(len(pvalue), 0, -1)), 1.0
     )
     np.testing.assert_allclose(
-        adjusted[made],
+        adjusted[is_tested],
         holm if correction == "holm" else false_discovery_control(pvalue),
         rtol=1e-12,
     )
     decided = plain["significant"].values & (adjusted <= 0.05)
-    assert found["significant"].values.tolist() == decided.tolist()
+    assert corrected["significant"].values.tolist() == decided.tolist()
     assert 2 <= decided.sum() <= plain["significant"].sum()
-    assert found.attrs["correction"] == correction
+    assert corrected.attrs["correction"] == correction
 
 
 def test_cells_without_a_verdict_are_no_members():
@@ -57,14 +57,14 @@ def test_cells_without_a_verdict_are_no_members():
     )
     with pytest.warns(perfarray.PerfarrayWarning, match="1 of .* no measured value on one side"):
         one_sided.perf.speedup_test("old", confidence_level=0.95)
-    found = gaps.perf.speedup_test("old", confidence_level=0.95, correction="holm")
+    tests = gaps.perf.speedup_test("old", confidence_level=0.95, correction="holm")
     fewer = TIMES.isel(benchmark=slice(5, None)).perf.speedup_test(
         "old", confidence_level=0.95, correction="holm"
     )
     np.testing.assert_allclose(
-        found["pvalue_adjusted"].isel(benchmark=slice(5, None)), fewer["pvalue_adjusted"]
+        tests["pvalue_adjusted"].isel(benchmark=slice(5, None)), fewer["pvalue_adjusted"]
     )
-    assert found["pvalue_adjusted"].isel(benchmark=slice(5)).isnull().all()
+    assert tests["pvalue_adjusted"].isel(benchmark=slice(5)).isnull().all()
     lazy = (
         TIMES.chunk({"benchmark": 3})
         .perf.speedup_test("old", confidence_level=0.95, correction="holm")

@@ -37,10 +37,10 @@ def test_the_fewest_for_student(risk):
 
 def test_noether_by_hand():
     """(1.6449 + 0.8416)^2 = 6.1826; over 6 x 0.1^2 it is 103.04."""
-    found = runs_for_ranks(np.array([0.6, 0.5, 0.4, np.nan, 1.0]), np.full(5, 0.05))
-    assert found.tolist()[:3] == [104.0, math.inf, math.inf]
-    assert math.isnan(found[3])
-    assert found[4] == 5
+    n_runs = runs_for_ranks(np.array([0.6, 0.5, 0.4, np.nan, 1.0]), np.full(5, 0.05))
+    assert n_runs.tolist()[:3] == [104.0, math.inf, math.inf]
+    assert math.isnan(n_runs[3])
+    assert n_runs[4] == 5
     assert (
         runs_for_ranks(np.array(1.0), np.array(0.5)) == 2
     )  # the formula gives 1: of one run there is no test
@@ -59,9 +59,9 @@ def test_planned_runs_are_enough(shift):
     }
     for test, n in runs.items():
         x, y = rng.standard_normal((2, 2000, int(n)))
-        chosen = stats.ttest_ind if test == "t" else stats.mannwhitneyu
-        found = chosen(x + shift, y, axis=1, alternative="greater").pvalue <= 0.05
-        assert 0.77 < found.mean() < 0.87
+        test_function = stats.ttest_ind if test == "t" else stats.mannwhitneyu
+        is_significant = test_function(x + shift, y, axis=1, alternative="greater").pvalue <= 0.05
+        assert 0.77 < is_significant.mean() < 0.87
 
 
 @pytest.mark.parametrize("statistic", ["mean", "median"])
@@ -82,16 +82,16 @@ def test_where_a_number_is_given(statistic):
 
 def test_small_samples_without_a_conclusion_need_31():
     """From 31 runs on the protocol goes on where a condition fails."""
-    found = outcome(old=[10.0] * 9 + [19.0], new=[8.0] * 9 + [16.0])
-    assert found["test"].item() == "cannot conclude"
-    assert found["required"].item() == 31
+    tests = outcome(old=[10.0] * 9 + [19.0], new=[8.0] * 9 + [16.0])
+    assert tests["test"].item() == "cannot conclude"
+    assert tests["required"].item() == 31
 
 
 def test_a_searched_level_is_planned_for_at_95():
     """Where the search finds a level the speedup is significant, and there is no number."""
     close = {"old": [2.0, 2.1, 1.9, 2.05], "new": [1.99, 2.09, 1.9, 2.06]}
-    found, fixed = (outcome(**close, confidence_level=level) for level in (None, 0.95))
-    assert bool(found["significant"]) == math.isnan(found["required"])
+    searched, fixed = (outcome(**close, confidence_level=level) for level in (None, 0.95))
+    assert bool(searched["significant"]) == math.isnan(searched["required"])
     assert fixed["required"] > 100
 
 

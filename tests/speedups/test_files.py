@@ -63,10 +63,10 @@ def test_the_four_benchmarks_of_the_paper(golden, tmp_path):
     """Section 6.3: table, gains, proportions, the number of benchmarks, and three warnings."""
     data = golden("speedup_software_example")
     sides = {
-        one["name"]: (one["input"]["x_initial"], one["input"]["y_optimised"])
-        for one in data["benchmarks"]
+        benchmark["name"]: (benchmark["input"]["x_initial"], benchmark["input"]["y_optimised"])
+        for benchmark in data["benchmarks"]
     }
-    rows = [write_samples(tmp_path, name, *both) + ",," for name, both in sides.items()]
+    rows = [write_samples(tmp_path, name, *samples) + ",," for name, samples in sides.items()]
     (tmp_path / "bench.cfg").write_text("\n".join([HEAD, *rows]))
     perfarray.speedup_report(tmp_path / "bench.cfg")
     assert (tmp_path / "bench.cfg.out").read_text().splitlines()[1:] == [
@@ -126,14 +126,14 @@ def test_corrected_reports(tmp_path):
     apart; without them no byte changes."""
     rng = np.random.default_rng(1)
     rows = [
-        write_samples(tmp_path, f"b{place}", *(rng.normal(mean, 0.1, 10) for mean in (10, 9.93)))
+        write_samples(tmp_path, f"b{number}", *(rng.normal(mean, 0.1, 10) for mean in (10, 9.93)))
         + ",,"
-        for place in range(8)
+        for number in range(8)
     ]
     path = tmp_path / "bench.cfg"
     path.write_text("\n".join([HEAD, *rows, ""]))
     plain = perfarray.speedup_report(path, confidence_level=0.95, output=tmp_path / "plain")
-    found = perfarray.speedup_report(
+    report = perfarray.speedup_report(
         path, confidence_level=0.95, correction="holm", output=tmp_path / "holm"
     )
     times, options = (
@@ -141,30 +141,34 @@ def test_corrected_reports(tmp_path):
         {"confidence_level": 0.95, "correction": "holm", "search": "tool"},
     )
     for statistic, column in (("mean", 2), ("median", 5)):
-        own = times.perf.speedup_test("Sample1", statistic=statistic, **options).squeeze("version")
-        row = found.sel(statistic=statistic)
-        assert row["significant"].values.tolist() == own["significant"].values.tolist()
-        np.testing.assert_allclose(row["pvalue_adjusted"], own["pvalue_adjusted"])
+        tests = times.perf.speedup_test("Sample1", statistic=statistic, **options).squeeze(
+            "version"
+        )
+        row = report.sel(statistic=statistic)
+        assert row["significant"].values.tolist() == tests["significant"].values.tolist()
+        np.testing.assert_allclose(row["pvalue_adjusted"], tests["pvalue_adjusted"])
         assert (
             row["accelerated"].item()
-            == own["significant"].sum().item()
+            == tests["significant"].sum().item()
             < plain["accelerated"].sel(statistic=statistic).item()
         )
         written = [cells(tmp_path / "holm.out")[name][column] for name in times["benchmark"].values]
-        assert written == [str(one).upper() for one in own["significant"].values]
-    first, second, *rest = (tmp_path / "holm.report").read_text().splitlines()
+        assert written == [
+            str(is_significant).upper() for is_significant in tests["significant"].values
+        ]
+    first, second, *lines = (tmp_path / "holm.report").read_text().splitlines()
     assert (
         second
         == "Significance is decided by p-values adjusted for the number of benchmarks (holm)."
     )
-    assert [first, *rest[:9]] == (tmp_path / "plain.report").read_text().splitlines()[
+    assert [first, *lines[:9]] == (tmp_path / "plain.report").read_text().splitlines()[
         :10
     ]  # down to the proportions
     answer = CliRunner().invoke(
         app, ["speedup-test", str(path), "--conf-level", "95%", "--correction", "holm"]
     )
     assert (
-        f"Significant: {found['accelerated'].sel(statistic='mean').item():g} of 8 speedups of means"
+        f"Significant: {report['accelerated'].sel(statistic='mean').item():g} of 8 speedups of means"
         in answer.output
     )
     refused = CliRunner().invoke(app, ["speedup-test", str(path), "--correction", "holm"])
@@ -202,8 +206,8 @@ def test_a_sample_that_cannot_be_read(config, content):
     table = cells(f"{config}.out")
     assert table["slow"] == ["NA"] * 10
     assert table["fast"][2] == "TRUE"
-    said = Path(f"{config}.warning").read_text().splitlines()
-    assert said[1:] == [
+    warning_lines = Path(f"{config}.warning").read_text().splitlines()
+    assert warning_lines[1:] == [
         "slow :",
         "\tFile 'slow.new' is not readable",
         "\tCannot process benchmark: samples unavailable.",
@@ -220,23 +224,23 @@ def test_a_sample_that_cannot_be_read(config, content):
 def test_samples_are_looked_for_where_the_tool_does(config, tmp_path, monkeypatch):
     """They are looked for in the current folder first, then beside the configuration; a note names
     those that both have."""
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    (elsewhere / "fast.old").write_text("".join(f"{2 * value}\n" for value in OLD))
-    monkeypatch.chdir(elsewhere)
+    other_folder = tmp_path / "elsewhere"
+    other_folder.mkdir()
+    (other_folder / "fast.old").write_text("".join(f"{2 * value}\n" for value in OLD))
+    monkeypatch.chdir(other_folder)
     for answer in (perfarray.speedup_report, perfarray.read):
         with pytest.warns(
             perfarray.PerfarrayWarning, match=r"are those of the current folder: 'fast\.old'"
         ) as caught:
             result = answer(config)
         assert [note.code for note in caught[0].message.notes] == ["current_folder"]
-        found = (
+        report = (
             result["speedup"]
             if "speedup" in result
             else result.perf.speedup("Sample1", statistic="mean")["estimate"].squeeze()
         )
-        found = found.sel(statistic="mean") if "statistic" in found.dims else found
-        assert found.sel(benchmark="fast").item() == pytest.approx(2 * sum(OLD) / sum(NEW))
+        report = report.sel(statistic="mean") if "statistic" in report.dims else report
+        assert report.sel(benchmark="fast").item() == pytest.approx(2 * sum(OLD) / sum(NEW))
 
 
 def test_samples_are_files_of_the_folder(config):
@@ -307,7 +311,7 @@ def test_reports_are_written_whole_or_not_at_all(config, monkeypatch):
     """Where one of the four cannot be written, the four of before stay, and nothing is left beside
     them."""
     perfarray.speedup_report(config)
-    before = {path.name: path.read_bytes() for path in config.parent.iterdir()}
+    contents = {path.name: path.read_bytes() for path in config.parent.iterdir()}
     write_text = Path.write_text
 
     def full(path, text, **how):
@@ -318,7 +322,7 @@ def test_reports_are_written_whole_or_not_at_all(config, monkeypatch):
     monkeypatch.setattr(Path, "write_text", full)
     with pytest.raises(OSError, match="No space left"):
         perfarray.speedup_report(config, confidence_level=0.6)
-    assert {path.name: path.read_bytes() for path in config.parent.iterdir()} == before
+    assert {path.name: path.read_bytes() for path in config.parent.iterdir()} == contents
 
 
 def test_a_configuration_read_as_timings(config):
@@ -329,10 +333,10 @@ def test_a_configuration_read_as_timings(config):
     assert times["time"].sel(benchmark="fast", version="Sample1").values.tolist() == OLD
     assert times["confidence_level"].values == pytest.approx([np.nan, 0.9], nan_ok=True)
     assert times["weight"].values == pytest.approx([np.nan, 2.0], nan_ok=True)
-    found = times.perf.speedup_test("Sample1", statistic="median").squeeze()
+    tests = times.perf.speedup_test("Sample1", statistic="median").squeeze()
     report = perfarray.speedup_report(config).sel(statistic="median")
     for name in ("speedup", "confidence_level", "pvalue", "warnings", "protocol"):
-        assert np.array_equal(found[name].values, report[name].values), name
+        assert np.array_equal(tests[name].values, report[name].values), name
 
 
 def test_command_line(config, tmp_path):
@@ -382,6 +386,6 @@ def test_fields_that_may_be_left_out(config, head, row, level, weight):
     with_all.write_text(f"{HEAD}\nfast,fast.old,fast.new,{level or ''},{weight}\n")
     config.write_text(f"{head}\n{row}\n")
     with warnings.catch_warnings(action="ignore", category=perfarray.PerfarrayWarning):
-        found, expected = perfarray.speedup_report(config), perfarray.speedup_report(with_all)
+        report, expected = perfarray.speedup_report(config), perfarray.speedup_report(with_all)
     for name in ("speedup", "confidence_level", "pvalue", "weight"):
-        np.testing.assert_array_equal(found[name], expected[name])
+        np.testing.assert_array_equal(report[name], expected[name])

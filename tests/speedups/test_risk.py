@@ -38,11 +38,14 @@ def printed(page, head):
     return [{row[0]: [float(cell) / 100 for cell in row[1:]] for row in table} for table in rows]
 
 
-def near(rates, expected):
+def assert_near(rates, expected):
     """Four standard errors of the difference, and never less than one alarm in a hundred."""
-    for rate, one in zip(rates, expected, strict=True):
+    for rate, printed_rate in zip(rates, expected, strict=True):
         assert rate == pytest.approx(
-            one, abs=max(0.01, 4 * (one * (1 - one) * (1 / EXPERIMENTS + 1 / 4000)) ** 0.5)
+            printed_rate,
+            abs=max(
+                0.01, 4 * (printed_rate * (1 - printed_rate) * (1 / EXPERIMENTS + 1 / 4000)) ** 0.5
+            ),
         )
 
 
@@ -75,7 +78,7 @@ def test_tables_hold(script):
             (tool["false_alarms"], tools),
         ):
             expected = [table[f"{statistic}, skewed"][column] for column in columns]
-            near(rates.sel(statistic=statistic).transpose("n").values, expected)
+            assert_near(rates.sel(statistic=statistic).transpose("n").values, expected)
 
 
 @pytest.mark.slow
@@ -86,5 +89,5 @@ def test_pooled_iterations_raise_false_alarms(script):
     rates = script.nested_risks([(10, 10)], experiments=EXPERIMENTS, rng=22)["false_alarms"].sel(
         design="10 x 10"
     )
-    near(rates.transpose("statistic", "unit").values.ravel(), nested["10 x 10"])
+    assert_near(rates.transpose("statistic", "unit").values.ravel(), nested["10 x 10"])
     assert (rates.sel(unit="iteration") > 3 * rates.sel(unit="execution")).all()

@@ -119,8 +119,8 @@ def test_a_copy_has_no_variance_of_its_own(times):
     assert limits == pytest.approx(
         [ratio[name].item() for name in ("lower", "estimate", "upper")], rel=1e-9
     )
-    drawn = times.perf.score_ratio_interval("base", method="bca", rng=1)
-    assert drawn["lower"] < SUITE < drawn["upper"]
+    interval = times.perf.score_ratio_interval("base", method="bca", rng=1)
+    assert interval["lower"] < SUITE < interval["upper"]
 
 
 def test_the_note_names_what_is_copied(times):
@@ -181,9 +181,9 @@ def test_cells_with_measurements_leave_copies_out(times):
     ratio = (
         times["ratio"].sel(benchmark="433.beta", tuning="peak").isel(execution=[1, 2]).mean().item()
     )
-    one = times.assign_coords(copied=first).sel(benchmark=["433.beta"]).perf.suite_score()
-    assert one["estimate"].sel(tuning="peak").item() == pytest.approx(ratio)
-    assert one.attrs["n_copied"] == 1
+    one_benchmark = times.assign_coords(copied=first).sel(benchmark=["433.beta"]).perf.suite_score()
+    assert one_benchmark["estimate"].sel(tuning="peak").item() == pytest.approx(ratio)
+    assert one_benchmark.attrs["n_copied"] == 1
     verdicts = times.assign_coords(copied=first).perf.compare("base", dim="tuning")
     assert verdicts["estimate"].notnull().all()
     assert "copied" not in [note.code for note in verdicts.perf.notes()]
@@ -215,8 +215,8 @@ def test_all_paths_agree(times):
         assert of_suite(
             data.perf.compare("base", dim="tuning").compute(), "upper"
         ) == pytest.approx(expected, rel=1e-12)
-    both = times.perf.pairwise(dim="tuning")["suite_upper"].sel(tuning="peak", baseline="base")
-    assert both.item() == pytest.approx(expected, rel=1e-12)
+    upper = times.perf.pairwise(dim="tuning")["suite_upper"].sel(tuning="peak", baseline="base")
+    assert upper.item() == pytest.approx(expected, rel=1e-12)
     assert marked.perf.score_ratio_interval("base").compute()["upper"].item() == pytest.approx(
         expected, rel=1e-9
     )
@@ -227,8 +227,8 @@ def test_distributions_of_scores_have_copies_in(times):
     """The peak of a copied benchmark is drawn as that of its base is."""
     five = times.perf.five_number_summary(rng=1)
     assert five.attrs["n_benchmarks"] == 3
-    whole = times.drop_vars("copied").perf.five_number_summary(rng=1)
-    assert five["median"].equals(whole["median"])
+    summary_with_copies = times.drop_vars("copied").perf.five_number_summary(rng=1)
+    assert five["median"].equals(summary_with_copies["median"])
 
 
 def test_tests_leave_copies_out(times):

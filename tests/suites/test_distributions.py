@@ -47,29 +47,31 @@ def machines():
 def test_exact_numbers_are_those_of_all_scores(mean):
     """Four benchmarks, three runs: 81 scores."""
     times = suite(np.random.default_rng(2).lognormal(1, 0.5, (4, 3)))
-    found = times.perf.five_number_summary(method="exact", mean=mean)
+    summary = times.perf.five_number_summary(method="exact", mean=mean)
     np.testing.assert_allclose(
-        [found[name].item() for name in FIVE], by_brute_force(times.values, mean), rtol=1e-12
+        [summary[name].item() for name in FIVE], by_brute_force(times.values, mean), rtol=1e-12
     )
-    assert found["range"].item() == found["maximum"].item() - found["minimum"].item()
-    assert found["interquartile_range"].item() == found["q3"].item() - found["q1"].item()
+    assert summary["range"].item() == summary["maximum"].item() - summary["minimum"].item()
+    assert summary["interquartile_range"].item() == summary["q3"].item() - summary["q1"].item()
 
 
 @pytest.mark.parametrize("case", [0, 1])
 def test_oracle(golden, case):
     """R's enumeration: extremes, median, first quartile between its hinge and the score below, and
     the mean and SD of scores."""
-    given = golden("ci_and_empirical")["empirical_distribution"][case]
-    times, output = suite(given["input"]["X"]), given["output"]
-    found = times.perf.five_number_summary(method="exact")
+    case_data = golden("ci_and_empirical")["empirical_distribution"][case]
+    times, output = suite(case_data["input"]["X"]), case_data["output"]
+    summary = times.perf.five_number_summary(method="exact")
     hinges = output["fivenum_hinges"]
     np.testing.assert_allclose(
-        [found["minimum"].item(), found["maximum"].item()], [hinges[0], hinges[4]], rtol=1e-10
+        [summary["minimum"].item(), summary["maximum"].item()], [hinges[0], hinges[4]], rtol=1e-10
     )
     if output["n"] % 2:
-        np.testing.assert_allclose([found[name].item() for name in FIVE], hinges, rtol=1e-10)
+        np.testing.assert_allclose([summary[name].item() for name in FIVE], hinges, rtol=1e-10)
     np.testing.assert_allclose(
-        [found[name].item() for name in FIVE], by_brute_force(times.values, "geometric"), rtol=1e-12
+        [summary[name].item() for name in FIVE],
+        by_brute_force(times.values, "geometric"),
+        rtol=1e-12,
     )
     performance = times.perf.relative_variation()["performance"].item()
     np.testing.assert_allclose(performance, output["gm_of_medians"], rtol=1e-12)
@@ -97,10 +99,10 @@ def test_monte_carlo_numbers_are_those_of_the_scores(machines):
     """The same seed draws the same scores; quantiles are order statistics 125, 250 and 375 of
     500."""
     scores = np.sort(machines.perf.score_distribution(rng=5).values, axis=-1)
-    found = machines.perf.five_number_summary(rng=5)
-    for name, place in zip(FIVE, (0, 124, 249, 374, 499), strict=True):
-        np.testing.assert_array_equal(found[name].values, scores[:, place])
-    np.testing.assert_allclose(found["standard_deviation"], scores.std(axis=1, ddof=1), rtol=1e-9)
+    summary = machines.perf.five_number_summary(rng=5)
+    for name, index in zip(FIVE, (0, 124, 249, 374, 499), strict=True):
+        np.testing.assert_array_equal(summary[name].values, scores[:, index])
+    np.testing.assert_allclose(summary["standard_deviation"], scores.std(axis=1, ddof=1), rtol=1e-9)
 
 
 def test_all_paths_agree(machines):
@@ -138,13 +140,13 @@ def test_ragged_runs_weigh_units_alike():
 def test_shared_units_are_drawn_together():
     """The slow build is slow in both benchmarks: scores are 1 or 4, never 2."""
     times = suite([[1.0, 4.0], [1.0, 4.0]], benchmark=0, binary=0)
-    drawn = times.perf.score_distribution(shared="binary", rng=1)
-    assert np.unique(drawn.round(9)).tolist() == [1.0, 4.0]
-    assert drawn.attrs["benchmarks"] == "shared: binary"
+    scores = times.perf.score_distribution(shared="binary", rng=1)
+    assert np.unique(scores.round(9)).tolist() == [1.0, 4.0]
+    assert scores.attrs["benchmarks"] == "shared: binary"
     exact = times.perf.five_number_summary(method="exact", shared="binary")
     np.testing.assert_allclose([exact[name].item() for name in FIVE], [1, 1, 1, 4, 4])
-    apart = times.perf.five_number_summary(method="exact")
-    np.testing.assert_allclose([apart[name].item() for name in FIVE], [1, 1, 2, 2, 4])
+    separate = times.perf.five_number_summary(method="exact")
+    np.testing.assert_allclose([separate[name].item() for name in FIVE], [1, 1, 2, 2, 4])
 
 
 def test_suites_are_matched(machines):
@@ -157,14 +159,14 @@ def test_suites_are_matched(machines):
     with pytest.warns(
         UserWarning, match=r"1 of 5 labels of 'benchmark' were not measured in every cell .*'b1'"
     ):
-        found = holes.perf.five_number_summary(method="exact")
-    assert found.attrs["unmatched"] == "b1"
-    assert found.attrs["n_benchmarks"] == 4
+        summary = holes.perf.five_number_summary(method="exact")
+    assert summary.attrs["unmatched"] == "b1"
+    assert summary.attrs["n_benchmarks"] == 4
     expected = machines.drop_sel(benchmark="b1").perf.five_number_summary(method="exact")
     np.testing.assert_allclose(
-        found["median"].values[:2], expected["median"].values[:2], rtol=1e-12
+        summary["median"].values[:2], expected["median"].values[:2], rtol=1e-12
     )
-    assert np.isnan(found["median"].values[2])
+    assert np.isnan(summary["median"].values[2])
 
 
 def test_single_runs_have_no_spread():
@@ -176,10 +178,10 @@ def test_single_runs_have_no_spread():
             "executions"
         ),
     ):
-        found = suite([[1.0], [2.0]]).perf.relative_variation()
-    assert np.isnan(found["standard_deviation"])
-    assert found["n"] == 1
-    np.testing.assert_allclose(found["performance"], np.sqrt(2))
+        variation = suite([[1.0], [2.0]]).perf.relative_variation()
+    assert np.isnan(variation["standard_deviation"])
+    assert variation["n"] == 1
+    np.testing.assert_allclose(variation["performance"], np.sqrt(2))
 
 
 def sessions():
@@ -202,31 +204,31 @@ def test_a_machine_with_several_sessions_leaves_the_others_an_answer():
         UserWarning,
         match="9 of 12 cells were measured in one session: the units are executions there",
     ):
-        found = times.perf.relative_variation()
-    assert found["performance"].notnull().all()
-    assert (found.attrs["unit"], found["n"].values.tolist()) == ("execution", [3, 3, 3, 3])
+        variation = times.perf.relative_variation()
+    assert variation["performance"].notnull().all()
+    assert (variation.attrs["unit"], variation["n"].values.tolist()) == ("execution", [3, 3, 3, 3])
     alone = times.isel(machine=[0]).perf.relative_variation()
     assert alone.attrs["unit"] == "session"
     np.testing.assert_allclose(
-        found["relative_variation"][0], alone["relative_variation"][0], rtol=1e-12
+        variation["relative_variation"][0], alone["relative_variation"][0], rtol=1e-12
     )
     merged = times.perf.merge_level("session").perf.relative_variation()
     inside = times.perf.relative_variation(unit="execution")
-    single = (
+    single_session = (
         times.isel(session=0, machine=slice(1, None))
         .drop_vars("session", errors="ignore")
         .perf.relative_variation()
     )
     for name in ("performance", "relative_variation", "n"):
         np.testing.assert_allclose(inside[name], merged[name], rtol=1e-12)
-        np.testing.assert_allclose(inside[name][1:], single[name], rtol=1e-12)
-        np.testing.assert_allclose(found[name][1:], single[name], rtol=1e-12)
+        np.testing.assert_allclose(inside[name][1:], single_session[name], rtol=1e-12)
+        np.testing.assert_allclose(variation[name][1:], single_session[name], rtol=1e-12)
     assert (inside.attrs["unit"], inside["n"].values.tolist()) == ("execution", [9, 3, 3, 3])
-    own = times.perf.relative_variation(levels="execution", across="benchmark").sel(
+    one_machine = times.perf.relative_variation(levels="execution", across="benchmark").sel(
         machine="x", session=0
     )
     np.testing.assert_allclose(
-        own["relative_variation"], inside["relative_variation"].sel(machine="x"), rtol=1e-12
+        one_machine["relative_variation"], inside["relative_variation"].sel(machine="x"), rtol=1e-12
     )
 
 
@@ -239,25 +241,25 @@ def test_what_is_drawn_keeps_its_monte_carlo_error(benchmarks, mean, shared):
     """Under other keys the same cell has another answer: their spread is the error stated, 2 % at
     most, around what many draws give."""
     values = 20 + np.exp(np.random.default_rng(4).normal(size=(benchmarks, 9, 3)))
-    one = xr.DataArray(
+    one_suite = xr.DataArray(
         values,
         dims=("benchmark", "binary", "execution"),
         name="time",
         attrs={"units": "s", "better": "lower"},
     )
-    copies = one.expand_dims(copy=np.arange(60))
-    found = copies.perf.relative_variation(mean=mean, shared=shared, rng=1)
-    share = found["relative_variation"] / found["relative_variation"].mean()
-    error = float(found["monte_carlo_error"].mean())
-    assert (found["monte_carlo_error"] <= 0.02).all()
+    copies = one_suite.expand_dims(copy=np.arange(60))
+    variation = copies.perf.relative_variation(mean=mean, shared=shared, rng=1)
+    share = variation["relative_variation"] / variation["relative_variation"].mean()
+    error = float(variation["monte_carlo_error"].mean())
+    assert (variation["monte_carlo_error"] <= 0.02).all()
     assert (
         0.7 < float(share.std(ddof=1)) / error < 1.35
     )  # of 60, the standard deviation is known to 9 %
-    many = one.perf.relative_variation(
+    precise = one_suite.perf.relative_variation(
         method="monte_carlo", n_resamples=40_000, mean=mean, shared=shared, rng=2
     )
-    centre = float(found["relative_variation"].mean() / many["relative_variation"]) - 1
-    assert abs(centre) < 4 * np.hypot(error / np.sqrt(60), float(many["monte_carlo_error"]))
+    centre = float(variation["relative_variation"].mean() / precise["relative_variation"]) - 1
+    assert abs(centre) < 4 * np.hypot(error / np.sqrt(60), float(precise["monte_carlo_error"]))
 
 
 def test_a_spread_without_a_closed_form_is_drawn():
@@ -275,10 +277,10 @@ def test_a_spread_without_a_closed_form_is_drawn():
             "1.. %"
         ),
     ):
-        found = times.perf.relative_variation(rng=3)
-    assert found["drawn"].values.tolist() == [True, False]
-    assert (found["monte_carlo_error"] > 0).values.tolist() == [True, False]
-    assert (found.attrs["method"], found.attrs["n_resamples"] >= 500) == (
+        variation = times.perf.relative_variation(rng=3)
+    assert variation["drawn"].values.tolist() == [True, False]
+    assert (variation["monte_carlo_error"] > 0).values.tolist() == [True, False]
+    assert (variation.attrs["method"], variation.attrs["n_resamples"] >= 500) == (
         "exact, monte_carlo",
         True,
     )
@@ -293,7 +295,7 @@ def test_a_spread_without_a_closed_form_is_drawn():
     assert alone.attrs["method"] == "exact"
     assert "n_resamples" not in alone.attrs
     np.testing.assert_allclose(
-        found["relative_variation"][1], alone["relative_variation"][0], rtol=1e-12
+        variation["relative_variation"][1], alone["relative_variation"][0], rtol=1e-12
     )
     with pytest.warns(UserWarning, match="2 of 2 cells have no closed form"):
         assert times.perf.relative_variation(mean="harmonic", rng=3)["drawn"].all()
@@ -307,12 +309,12 @@ def test_identical_runs_and_one_benchmark(method):
     """Ties everywhere: five equal numbers, no variation; scores have the units of the data, a ratio
     has none."""
     times = suite([[2.1, 2.1, 2.1]])
-    found, varied = (
+    constant, varied = (
         times.perf.five_number_summary(method=method, rng=1),
         times.perf.relative_variation(method=method, rng=1),
     )
-    np.testing.assert_allclose([found[name].item() for name in FIVE], 2.1)
-    assert method == "exact" or found["standard_deviation"] == 0
+    np.testing.assert_allclose([constant[name].item() for name in FIVE], 2.1)
+    assert method == "exact" or constant["standard_deviation"] == 0
     assert varied["relative_variation"] == 0
     assert [
         varied[name].attrs["units"] for name in ("standard_deviation", "relative_variation")
@@ -342,17 +344,17 @@ def test_a_unit_may_be_chosen_for_scores_and_their_five_numbers():
         "variances": {"session": 1e-4, "execution": 1e-4},
     }
     times = perfarray.simulate(**nest, dims={"benchmark": 3, "machine": 2}, rng=1)
-    single = times.perf.five_number_summary(method="exact")
-    (note,) = single.perf.notes()
+    unmerged = times.perf.five_number_summary(method="exact")
+    (note,) = unmerged.perf.notes()
     assert note.message.startswith("6 of 6 cells were measured in one session")
     assert "what sessions vary by is not in the answer" in note.message
-    found = times.perf.five_number_summary(method="exact", unit="execution")
-    assert (found["n"] == 6).all()
-    assert found.attrs["unit"] == "execution"
+    summary = times.perf.five_number_summary(method="exact", unit="execution")
+    assert (summary["n"] == 6).all()
+    assert summary.attrs["unit"] == "execution"
     merged = times.perf.merge_level("session")
-    xr.testing.assert_allclose(found, merged.perf.five_number_summary(method="exact"))
-    drawn = times.perf.score_distribution(unit="execution", rng=1)
-    xr.testing.assert_allclose(drawn, merged.perf.score_distribution(rng=1))
+    xr.testing.assert_allclose(summary, merged.perf.five_number_summary(method="exact"))
+    scores = times.perf.score_distribution(unit="execution", rng=1)
+    xr.testing.assert_allclose(scores, merged.perf.score_distribution(rng=1))
     constant = times.where(times["execution"] == 0).dropna("execution", how="all")
     with pytest.warns(
         perfarray.PerfarrayWarning,

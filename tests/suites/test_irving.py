@@ -24,9 +24,9 @@ BENCHMARKS = 29
 def suite_of_ratios(gm: float, lower: float, benchmarks: int = BENCHMARKS) -> xr.DataArray:
     """Return one run of each benchmark on two machines whose log ratios have the mean log(gm), and
     the 95 % limit `lower` by t."""
-    wanted = np.log(gm / lower) / stats.t.ppf(0.975, benchmarks - 1) * np.sqrt(benchmarks)
+    deviation = np.log(gm / lower) / stats.t.ppf(0.975, benchmarks - 1) * np.sqrt(benchmarks)
     shape = np.linspace(-1, 1, benchmarks)
-    ratios = gm * np.exp(shape * wanted / shape.std(ddof=1))
+    ratios = gm * np.exp(shape * deviation / shape.std(ddof=1))
     times = np.linspace(10, 500, benchmarks)
     dims, coords = ("version", "benchmark", "execution"), {"version": ["old", "new"]}
     return xr.DataArray(
@@ -46,9 +46,9 @@ def answers(gm: float, lower: float, benchmarks: int = BENCHMARKS) -> xr.Dataset
     return times.perf.score_ratio_interval("old", random_benchmarks=True)
 
 
-def within(printed: float, found: xr.DataArray, half: float = 0.0005) -> bool:
+def within(printed: float, values: xr.DataArray, half: float = 0.0005) -> bool:
     """Say whether a printed number lies among what the corners give, but for its own rounding."""
-    return float(found.min()) - half <= printed <= float(found.max()) + half
+    return float(values.min()) - half <= printed <= float(values.max()) + half
 
 
 TABLE_6 = {
@@ -77,11 +77,11 @@ def test_tables_6_and_8(pair):
     """Printed ratio and lower limit give the printed upper limit by t over benchmarks on log
     ratios, and 1 - p the printed confidence."""
     gm, lower, upper, *confidence = (TABLE_6 | TABLE_8)[pair]
-    found = answers(gm, lower)
-    np.testing.assert_allclose(found["df"], BENCHMARKS - 1, rtol=1e-9)
-    assert within(lower, found["lower"])
-    assert within(upper, found["upper"])
-    assert all(within(printed, 1 - found["pvalue"]) for printed in confidence)
+    intervals = answers(gm, lower)
+    np.testing.assert_allclose(intervals["df"], BENCHMARKS - 1, rtol=1e-9)
+    assert within(lower, intervals["lower"])
+    assert within(upper, intervals["upper"])
+    assert all(within(printed, 1 - intervals["pvalue"]) for printed in confidence)
 
 
 def test_table_8_counts_29_benchmarks():
@@ -106,8 +106,8 @@ def suites_of_skewed_ratios(gm: float, lower: float) -> xr.DataArray:
         ]
     )
     shape = (shape - shape.mean(axis=1, keepdims=True)) / shape.std(axis=1, ddof=1, keepdims=True)
-    wanted = np.log(gm / lower) / stats.t.ppf(0.975, BENCHMARKS - 1) * np.sqrt(BENCHMARKS)
-    ratios = np.stack([gm * np.exp(shape * wanted), np.ones_like(shape)])
+    deviation = np.log(gm / lower) / stats.t.ppf(0.975, BENCHMARKS - 1) * np.sqrt(BENCHMARKS)
+    ratios = np.stack([gm * np.exp(shape * deviation), np.ones_like(shape)])
     runs = ratios[..., None] * np.array([0.997, 1.0, 1.003])
     dims, coords = ("version", "shape", "benchmark", "execution"), {"version": ["slow", "fast"]}
     return xr.DataArray(
@@ -132,9 +132,9 @@ def test_table_6_by_ranks(pair):
     """A suite with the printed ratio and t limit has the printed speedup by one-sided rank sums;
     two-sided ones of 3 runs have none."""
     times = suites_of_skewed_ratios(*TABLE_6[pair][:2])
-    found = times.perf.hierarchical_performance_test("slow", sides="one")
-    assert (found["confidence"] > 0.95).all()
-    assert float(np.abs(found["speedup"] / RANKS_6[pair] - 1).min()) < 0.01
+    tests = times.perf.hierarchical_performance_test("slow", sides="one")
+    assert (tests["confidence"] > 0.95).all()
+    assert float(np.abs(tests["speedup"] / RANKS_6[pair] - 1).min()) < 0.01
     with pytest.warns(UserWarning, match="measure 4 executions a side, or give sides='one'"):
         none = times.perf.hierarchical_performance_test("slow")
     assert none[["confidence", "pvalue", "speedup"]].to_dataarray().isnull().all()
@@ -145,12 +145,12 @@ def test_table_8_by_ranks(pair):
     """A suite with the printed ratio and t limit has about the printed confidence and, below 1 as
     there, about the printed speedup."""
     confidence, speedup = RANKS_8[pair]
-    found = suites_of_skewed_ratios(*TABLE_8[pair][:2]).perf.hierarchical_performance_test(
+    tests = suites_of_skewed_ratios(*TABLE_8[pair][:2]).perf.hierarchical_performance_test(
         "slow", sides="one"
     )
-    np.testing.assert_array_equal(found["speedup"] > 1, found["confidence"] > 0.95)
-    near = found.where(np.abs(found["confidence"] - confidence) < 0.02)
-    assert float(np.abs(near["speedup"] / speedup - 1).min()) < 0.05
+    np.testing.assert_array_equal(tests["speedup"] > 1, tests["confidence"] > 0.95)
+    at_confidence = tests.where(np.abs(tests["confidence"] - confidence) < 0.02)
+    assert float(np.abs(at_confidence["speedup"] / speedup - 1).min()) < 0.05
 
 
 def test_seven_benchmarks_cannot_convince_ranks_at_one_percent():
@@ -162,8 +162,8 @@ def test_seven_benchmarks_cannot_convince_ranks_at_one_percent():
         dims=("version", "benchmark", "execution"),
         coords={"version": ["old", "new"]},
     )
-    found = times.perf.hierarchical_performance_test("old")
-    assert 2 * found["pvalue"].item() == 2 / 2**7 > 0.01
+    tests = times.perf.hierarchical_performance_test("old")
+    assert 2 * tests["pvalue"].item() == 2 / 2**7 > 0.01
 
 
 def test_figure_15():
@@ -176,13 +176,15 @@ def test_figure_15():
     axes = np.array([[0.966, 0.258], [-0.258, 0.966]]) / np.hypot(0.966, 0.258)
     points = white * np.sqrt([9.5, 0.5]) @ axes
     data = xr.DataArray(points, dims=("machine", "benchmark"), coords={"benchmark": ["X1", "X2"]})
-    found = data.perf.principal_components()
+    components = data.perf.principal_components()
     np.testing.assert_allclose(
-        found["loading"].transpose("principal_component", "benchmark"), axes, atol=1e-9
+        components["loading"].transpose("principal_component", "benchmark"), axes, atol=1e-9
     )
-    np.testing.assert_allclose(found["explained_variance_ratio"], [0.95, 0.05], rtol=1e-9)
-    assert round(found["loading"].sel(principal_component=1, benchmark="X1").item(), 3) == 0.966
-    np.testing.assert_allclose(found["score"], points @ axes.T, atol=1e-9)
+    np.testing.assert_allclose(components["explained_variance_ratio"], [0.95, 0.05], rtol=1e-9)
+    assert (
+        round(components["loading"].sel(principal_component=1, benchmark="X1").item(), 3) == 0.966
+    )
+    np.testing.assert_allclose(components["score"], points @ axes.T, atol=1e-9)
 
 
 def two_extremes() -> xr.DataArray:
@@ -206,16 +208,16 @@ def test_table_14(mean):
     """Two extreme benchmarks turn the arithmetic mean round, and neither of the others; without
     both, all three agree."""
     scores = two_extremes()
-    found = scores.perf.score_ratio_interval("old", mean=mean, sensitivity=True).squeeze()
+    interval = scores.perf.score_ratio_interval("old", mean=mean, sensitivity=True).squeeze()
     starred = (
         scores.drop_sel(benchmark=["libquantum", "bwaves"])
         .perf.score_ratio_interval("old", mean=mean)
         .squeeze()
     )
-    assert (found["upper"] < 1) if mean == "arithmetic" else (found["lower"] > 1)
+    assert (interval["upper"] < 1) if mean == "arithmetic" else (interval["lower"] > 1)
     assert starred["lower"] > 1
     if mean == "arithmetic":
-        distance = np.abs(found["estimate_without"] - found["estimate"])
+        distance = np.abs(interval["estimate_without"] - interval["estimate"])
         assert distance.idxmax("benchmark") == "libquantum"
 
 
@@ -255,25 +257,25 @@ def test_published_scores_give_the_printed_ratios(shared, tmp_path, pair):
     table = published_scores(
         shared("data", "archives", "spec_dump", "ESEUR_spec", "cpu2006-results-20140206.csv.xz")
     )
-    *machines, (least, most) = MACHINES[pair]
-    chosen = []
+    *machines, (lowest, highest) = MACHINES[pair]
+    tables = []
     for system, processor in machines:
         rows = table["System"].str.contains(system, regex=False) & table["Processor"].str.contains(
             processor, regex=False
         )
-        chosen.append(table[rows & table["Benchmark"].isin(["CINT2006", "CFP2006"])])
-    assert [len(rows) for rows in chosen] == [2, 2]
-    pd.concat(chosen).to_csv(tmp_path / "scores.csv", index=False)
+        tables.append(table[rows & table["Benchmark"].isin(["CINT2006", "CFP2006"])])
+    assert [len(rows) for rows in tables] == [2, 2]
+    pd.concat(tables).to_csv(tmp_path / "scores.csv", index=False)
     dump = perfarray.read(tmp_path / "scores.csv", format="spec_dump").sel(tuning="base")
     logs, slack = 0.0, 0.0
-    for rows, sign in zip(chosen, (1, -1), strict=True):
-        part = dump.isel(machine=np.isin(dump["system"].values, rows["System"]))
-        weight = xr.where(part["suite"] == "CINT2006", 12, 17) / BENCHMARKS
-        logs += sign * float((weight * np.log(part["score"])).sum())
-        slack += float((weight * 0.05 / part["score"]).sum())
+    for rows, sign in zip(tables, (1, -1), strict=True):
+        reports_of_rows = dump.isel(machine=np.isin(dump["system"].values, rows["System"]))
+        weight = xr.where(reports_of_rows["suite"] == "CINT2006", 12, 17) / BENCHMARKS
+        logs += sign * float((weight * np.log(reports_of_rows["score"])).sum())
+        slack += float((weight * 0.05 / reports_of_rows["score"]).sum())
     low, high = np.exp(logs - slack), np.exp(logs + slack)
-    assert low - 0.0005 <= most
-    assert least <= high + 0.0005
+    assert low - 0.0005 <= highest
+    assert lowest <= high + 0.0005
 
 
 @lru_cache(maxsize=1)
@@ -311,11 +313,11 @@ def test_real_machines_have_the_five_numbers_of_numpy(reports):
     np.testing.assert_allclose(
         five["maximum"], np.exp(np.log(np.nanmax(values, axis=-1)).mean(axis=-1)), rtol=1e-12
     )
-    few = [np.log(runs[np.isfinite(runs)]) for runs in values[0]]
+    log_runs = [np.log(runs[np.isfinite(runs)]) for runs in values[0]]
     sums = np.zeros(1)
-    for logs in few:
+    for logs in log_runs:
         sums = (sums[:, None] + logs).ravel()
-    scores = np.sort(np.exp(sums / len(few)))
+    scores = np.sort(np.exp(sums / len(log_runs)))
     for name, share in (("q1", 0.25), ("median", 0.5), ("q3", 0.75)):
         assert five[name].values[0] == pytest.approx(
             scores[int(np.ceil(share * len(scores))) - 1], rel=1e-12
@@ -326,7 +328,7 @@ def test_real_machines_vary_as_the_closed_form_says(reports):
     """Relative variation of every machine with three runs, from the weights 7/27, 13/27 and 7/27 of
     the bootstrap median."""
     with pytest.warns(perfarray.PerfarrayWarning, match="executions move together"):
-        found = reports.perf.relative_variation()
+        variation = reports.perf.relative_variation()
     three = reports.isel(machine=(reports.notnull().sum("execution") == 3).all("benchmark").values)
     assert three.sizes["machine"] >= 25
     ordered = np.sort(three.transpose("machine", "benchmark", "execution").values, axis=-1)[..., :3]
@@ -336,7 +338,7 @@ def test_real_machines_vary_as_the_closed_form_says(reports):
     )
     expected = np.sqrt(second - first**2) / np.exp(np.log(ordered[..., 1]).mean(axis=-1))
     np.testing.assert_allclose(
-        found["relative_variation"].sel(machine=three["machine"]), expected, rtol=1e-6
+        variation["relative_variation"].sel(machine=three["machine"]), expected, rtol=1e-6
     )
 
 
@@ -350,18 +352,21 @@ def test_real_machines_differ_by_the_interval_of_numpy(reports):
     with pytest.warns(
         UserWarning, match="executions move together"
     ):  # on some machine a run is slow in all benchmarks
-        found = reports.perf.score_ratio_interval(name, dim="machine")
+        interval = reports.perf.score_ratio_interval(name, dim="machine")
     values = reports.transpose("machine", "benchmark", "execution").values
     runs, mean = np.isfinite(values).sum(axis=-1), np.nanmean(values, axis=-1)
-    parts = np.nanvar(values, axis=-1, ddof=1) / runs / mean**2
-    for place, machine in enumerate(reports["machine"].values[1:4], start=1):
-        both = np.concatenate([parts[place], parts[0]])
-        df = both.sum() ** 2 / (both**2 / (np.concatenate([runs[place], runs[0]]) - 1)).sum()
-        half = stats.t.ppf(0.975, df) * np.sqrt(both.sum()) / values.shape[1]
-        log = np.log(mean[place] / mean[0]).mean()
-        one = found.sel(machine=machine)
+    squared_errors = np.nanvar(values, axis=-1, ddof=1) / runs / mean**2
+    for index, machine in enumerate(reports["machine"].values[1:4], start=1):
+        variances = np.concatenate([squared_errors[index], squared_errors[0]])
+        df = (
+            variances.sum() ** 2
+            / (variances**2 / (np.concatenate([runs[index], runs[0]]) - 1)).sum()
+        )
+        half = stats.t.ppf(0.975, df) * np.sqrt(variances.sum()) / values.shape[1]
+        log = np.log(mean[index] / mean[0]).mean()
+        row = interval.sel(machine=machine)
         np.testing.assert_allclose(
-            [one["lower"], one["estimate"], one["upper"]],
+            [row["lower"], row["estimate"], row["upper"]],
             np.exp([log - half, log, log + half]),
             rtol=1e-12,
         )

@@ -40,7 +40,7 @@ def report(suite, machine):
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def report_folder(tmp_path_factory):
     """Where all reports lie."""
     path = tmp_path_factory.mktemp("reports")
     for suite, (_, _, machines) in SUITES.items():
@@ -50,9 +50,9 @@ def place(tmp_path_factory):
 
 
 @pytest.fixture(scope="module", params=["in memory", "lazy"])
-def folder(request, place):
+def folder(request, report_folder):
     """All reports, read as one archive."""
-    times = perfarray.read_archive(place)
+    times = perfarray.read_archive(report_folder)
     if request.param == "lazy":
         pytest.importorskip("dask")
         return times.chunk({"machine": 1})
@@ -69,25 +69,30 @@ CALLS = {
 
 @pytest.mark.parametrize(("name", "choices"), CALLS.items())
 @pytest.mark.parametrize("by", [None, "suite"] if MANY else [None])
-def test_every_suite_has_the_answer_of_its_own_reports(folder, place, name, choices, by):
+def test_every_suite_has_the_answer_of_its_own_reports(folder, report_folder, name, choices, by):
     """Along a dim `suite`, with the machines that ran it; what a machine did not run is NaN, and
     machines keep their descriptors."""
-    found = getattr(folder.perf, name)(by=by, **choices).compute()
-    assert sorted(found["suite"].values) == sorted(SUITES)
+    result = getattr(folder.perf, name)(by=by, **choices).compute()
+    assert sorted(result["suite"].values) == sorted(SUITES)
     for suite, (_, _, machines) in SUITES.items():
-        alone = getattr(perfarray.read_archive(str(place / f"{suite}-*.csv")).perf, name)(**choices)
-        for own, expected in zip(
-            *(variables(result) for result in (found.sel(suite=suite), alone)), strict=True
+        alone = getattr(perfarray.read_archive(str(report_folder / f"{suite}-*.csv")).perf, name)(
+            **choices
+        )
+        for result_of_suite, expected in zip(
+            *(variables(result) for result in (result.sel(suite=suite), alone)), strict=True
         ):
             np.testing.assert_allclose(
-                own.sel(machine=list(machines)).transpose(*expected.dims),
+                result_of_suite.sel(machine=list(machines)).transpose(*expected.dims),
                 expected.sel(machine=list(machines)),
             )
-            assert own.dtype == bool or own.drop_sel(machine=list(machines)).isnull().all()
-    assert found["machine"].values.tolist() == folder["machine"].values.tolist()
+            assert (
+                result_of_suite.dtype == bool
+                or result_of_suite.drop_sel(machine=list(machines)).isnull().all()
+            )
+    assert result["machine"].values.tolist() == folder["machine"].values.tolist()
     copies = (
-        found["copies"].drop_vars(list(found["copies"].coords))
-        if "copies" in found.coords
+        result["copies"].drop_vars(list(result["copies"].coords))
+        if "copies" in result.coords
         else None
     )
     assert copies is None or copies.values.tolist() == folder["copies"].values.tolist()
@@ -101,7 +106,7 @@ def variables(result):
     return [result[name] for name in result.data_vars if name != "n"]
 
 
-def test_a_machine_table_names_the_suite(folder, place):
+def test_a_machine_table_names_the_suite(folder, report_folder):
     """One row for each machine and suite it ran, with the responses it has alone; one note says
     why."""
     table = folder.perf.machine_table()
@@ -114,29 +119,35 @@ def test_a_machine_table_names_the_suite(folder, place):
         (suite, machine) for suite, (_, _, machines) in SUITES.items() for machine in machines
     }
     for suite, machine in rows:
-        alone = perfarray.read(place / f"{suite}-{machine[-1]}.csv").perf.machine_table().iloc[0]
+        alone = (
+            perfarray.read(report_folder / f"{suite}-{machine[-1]}.csv")
+            .perf.machine_table()
+            .iloc[0]
+        )
         assert rows[suite, machine].performance == pytest.approx(alone["performance"])
         assert rows[suite, machine].relative_variation == pytest.approx(alone["relative_variation"])
     pd.testing.assert_frame_equal(table, folder.perf.machine_table(by="suite"))
 
 
-def test_components_and_clusters_go_suite_by_suite(folder, place):
+def test_components_and_clusters_go_suite_by_suite(folder, report_folder):
     """A suite of one machine has too little data: it is left out and named; where all have too
     little, that is an error."""
     with pytest.warns(
         perfarray.PerfarrayWarning,
         match=r"1 of 3 along 'suite' have too little data \('fp2006_rate'\)",
     ):
-        found = folder.perf.principal_components().compute()
-    assert set(found["suite"].values) == {"int2006_rate", "int2006_speed"}
-    for suite in found["suite"].values:
-        alone = perfarray.read_archive(str(place / f"{suite}-*.csv")).perf.principal_components()
-        own = (
-            found["score"]
+        components = folder.perf.principal_components().compute()
+    assert set(components["suite"].values) == {"int2006_rate", "int2006_speed"}
+    for suite in components["suite"].values:
+        alone = perfarray.read_archive(
+            str(report_folder / f"{suite}-*.csv")
+        ).perf.principal_components()
+        scores = (
+            components["score"]
             .sel(suite=suite, machine=alone["machine"].values)
             .transpose(*alone["score"].dims)
         )
-        np.testing.assert_allclose(own, alone["score"], atol=1e-12)
+        np.testing.assert_allclose(scores, alone["score"], atol=1e-12)
     pytest.importorskip("matplotlib")
     assert "int2006_rate, base, one of 2 analyses" in folder.perf.biplot().get_title(loc="left")
     clusters = folder.perf.cluster_machines(2, by="suite")
@@ -188,17 +199,17 @@ def test_one_suite_selected_is_answered_without_by(folder):
 def test_comparisons_of_other_dims_have_a_row_for_each_suite(folder, by):
     """Base beside base run again: a name that two suites have is compared inside each, and has a
     row of each suite with `by`."""
-    again = xr.concat([folder[["ratio"]], folder[["ratio"]] * 1.1], dim="version").assign_coords(
-        version=["old", "new"]
-    )
-    again["ratio"].attrs.update(folder["ratio"].attrs)
-    found = again.perf.compare("old", dim="version", by=by).compute()
+    two_versions = xr.concat(
+        [folder[["ratio"]], folder[["ratio"]] * 1.1], dim="version"
+    ).assign_coords(version=["old", "new"])
+    two_versions["ratio"].attrs.update(folder["ratio"].attrs)
+    verdicts = two_versions.perf.compare("old", dim="version", by=by).compute()
     np.testing.assert_allclose(
-        found["suite_estimate"].values[np.isfinite(found["suite_estimate"].values)], 1.1
+        verdicts["suite_estimate"].values[np.isfinite(verdicts["suite_estimate"].values)], 1.1
     )
     if by:
-        assert set(found["suite"].values) == set(SUITES)
-        counts = found["suite_benchmarks"].sel(suite="int2006_speed").squeeze()
+        assert set(verdicts["suite"].values) == set(SUITES)
+        counts = verdicts["suite_benchmarks"].sel(suite="int2006_speed").squeeze()
         assert counts.fillna(0).sel(machine=["Box 1", "Box 3"]).values.tolist() == [0, 2]
 
 

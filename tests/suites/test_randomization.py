@@ -36,19 +36,19 @@ def test_a_difference_is_seen_and_its_side():
 
 def test_effects_that_cancel_are_not_seen_and_the_result_says_so():
     """Half the suite 5 % slower, half 5 % faster."""
-    found = timings([1.05, 1 / 1.05] * 3).perf.randomization_test("old", rng=1)
-    assert found["pvalue"].item() > 0.3
-    assert "cancel" in found.attrs["question"]
+    tests = timings([1.05, 1 / 1.05] * 3).perf.randomization_test("old", rng=1)
+    assert tests["pvalue"].item() > 0.3
+    assert "cancel" in tests.attrs["question"]
 
 
 def test_units_are_exchanged_and_never_iterations():
     """Two executions a side have 6 exchanges, whatever their iterations; unit= makes the iterations
     the units, with a warning."""
     times = timings([1.1], runs=2)
-    found = times.perf.randomization_test("old", method="exact")
-    assert found["n_exchanges"].item() == 6
-    assert found["n"].item() == 2
-    assert found.attrs["unit"] == "execution"
+    tests = times.perf.randomization_test("old", method="exact")
+    assert tests["n_exchanges"].item() == 6
+    assert tests["n"].item() == 2
+    assert tests.attrs["unit"] == "execution"
     with pytest.warns(perfarray.PerfarrayWarning, match="Iterations are taken as independent"):
         assert (
             times.perf.randomization_test("old", method="exact", unit="iteration")[
@@ -92,11 +92,11 @@ def test_pairs_that_serve_all_benchmarks():
         name="time",
         attrs={"units": "s", "better": "lower"},
     )
-    found = times.perf.randomization_test("old", paired="session", method="exact")
-    assert (found["pvalue"] <= 0.05).mean() == pytest.approx(
+    tests = times.perf.randomization_test("old", paired="session", method="exact")
+    assert (tests["pvalue"] <= 0.05).mean() == pytest.approx(
         0.05, abs=3 * np.sqrt(0.05 * 0.95 / 400)
     )
-    assert found.attrs["benchmarks"] == "paired: session"
+    assert tests.attrs["benchmarks"] == "paired: session"
 
 
 def test_few_pairs_are_said():
@@ -105,10 +105,10 @@ def test_few_pairs_are_said():
     times = timings([1.0] * 3)
     with pytest.warns(
         perfarray.PerfarrayWarning, match=r"so few pairs of executions.*shared=\(\)"
-    ) as said:
-        found = times.perf.randomization_test("old", paired="execution", method="exact")
-    assert [note.code for note in said[0].message.notes] == ["few_exchanges"]
-    assert found["smallest_pvalue"].item() == 2 / 2**4
+    ) as caught:
+        tests = times.perf.randomization_test("old", paired="execution", method="exact")
+    assert [note.code for note in caught[0].message.notes] == ["few_exchanges"]
+    assert tests["smallest_pvalue"].item() == 2 / 2**4
     alone = times.perf.randomization_test("old", paired="execution", shared=(), method="exact")
     assert alone.attrs["benchmarks"] == "independent (assumed)"
 
@@ -124,14 +124,14 @@ def test_the_seed_decides_and_the_cell_has_its_own_numbers():
     """The same seed gives the same p; more replicates than a block holds make no difference in
     law."""
     times = timings([1.003] * 3)
-    found = [
+    pvalues = [
         times.perf.randomization_test("old", rng=seed, n_resamples=2000)["pvalue"].item()
         for seed in (1, 1, 2)
     ]
-    assert found[0] == found[1] != found[2]
+    assert pvalues[0] == pvalues[1] != pvalues[2]
     exact = times.perf.randomization_test("old", method="exact")["pvalue"].item()
-    many = times.perf.randomization_test("old", rng=1, n_resamples=400_000)["pvalue"].item()
-    assert many == pytest.approx(exact, abs=4 * 2 * np.sqrt(0.25 / 400_000))
+    pvalue = times.perf.randomization_test("old", rng=1, n_resamples=400_000)["pvalue"].item()
+    assert pvalue == pytest.approx(exact, abs=4 * 2 * np.sqrt(0.25 / 400_000))
 
 
 @pytest.mark.parametrize(
@@ -150,18 +150,21 @@ def test_every_exchange_can_be_kept(keywords, number):
     the same seed gives the same."""
     times = timings([1.005, 1.0])
     plain = times.perf.randomization_test("old", **keywords)
-    kept = times.perf.randomization_test("old", distribution=True, **keywords)
-    assert kept.drop_dims("replicate").identical(plain)
-    ratios, seen = kept["null_distribution"].values.ravel(), kept["statistic"].item()
+    with_distribution = times.perf.randomization_test("old", distribution=True, **keywords)
+    assert with_distribution.drop_dims("replicate").identical(plain)
+    ratios, observed = (
+        with_distribution["null_distribution"].values.ravel(),
+        with_distribution["statistic"].item(),
+    )
     assert ratios.shape == (number,)
-    more = 0 if keywords.get("method") == "exact" else int(keywords.get("plus_one", True))
-    below, above = ((sign * ratios >= sign * seen - 1e-9).sum() + more for sign in (-1, 1))
+    plus_one = 0 if keywords.get("method") == "exact" else int(keywords.get("plus_one", True))
+    below, above = ((sign * ratios >= sign * observed - 1e-9).sum() + plus_one for sign in (-1, 1))
     share = (
         below
         if keywords.get("alternative") == "less"
-        else min(number + more, 2 * min(below, above))
+        else min(number + plus_one, 2 * min(below, above))
     )
-    assert kept["pvalue"].item() == pytest.approx(share / (number + more))
+    assert with_distribution["pvalue"].item() == pytest.approx(share / (number + plus_one))
     lazy = times.chunk({"version": 1}).perf.randomization_test("old", distribution=True, **keywords)
     assert lazy["null_distribution"].chunks is not None
     np.testing.assert_array_equal(lazy["null_distribution"].values.ravel()[:number], ratios)
@@ -177,9 +180,11 @@ def test_exchanges_worked_by_hand():
         name="time",
         attrs={"units": "s"},
     )
-    kept = times.perf.randomization_test("old", method="exact", distribution=True)[
+    null_distribution = times.perf.randomization_test("old", method="exact", distribution=True)[
         "null_distribution"
     ].squeeze("version")
-    assert kept.dims == ("suite", "replicate")
-    np.testing.assert_allclose(np.sort(kept.sel(suite="a")), [1 / 8**0.5, 1.0, 4 / 2**0.5])
-    np.testing.assert_allclose(np.sort(kept.sel(suite="b")), [1 / 8, 8, np.nan])
+    assert null_distribution.dims == ("suite", "replicate")
+    np.testing.assert_allclose(
+        np.sort(null_distribution.sel(suite="a")), [1 / 8**0.5, 1.0, 4 / 2**0.5]
+    )
+    np.testing.assert_allclose(np.sort(null_distribution.sel(suite="b")), [1 / 8, 8, np.nan])

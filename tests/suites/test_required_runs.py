@@ -10,9 +10,9 @@ from scipy import stats
 import perfarray
 
 
-def timings(runs=12, benchmarks=4, seed=1, spread=0.01, **others):
+def timings(runs=12, benchmarks=4, seed=1, spread=0.01, **dims_and_labels):
     """Return two versions that do not differ."""
-    dims = {"benchmark": benchmarks, "version": ["old", "new"], **others}
+    dims = {"benchmark": benchmarks, "version": ["old", "new"], **dims_and_labels}
     return perfarray.simulate(
         sizes={"execution": runs}, variances={"execution": spread**2}, dims=dims, rng=seed
     )
@@ -40,19 +40,19 @@ def test_every_step_is_the_interval_of_the_first_runs(gaps):
     narrow enough."""
     times = timings()["time"]
     measured = scattered(times, columns=20) if gaps else times
-    found = measured.perf.required_runs("old", width=0.012)
-    assert found["runs"].values.tolist() == list(range(3, 21 if gaps else 13))
+    plan = measured.perf.required_runs("old", width=0.012)
+    assert plan["runs"].values.tolist() == list(range(3, 21 if gaps else 13))
     for runs in (3, 7, 12):
         expected = times.isel(execution=slice(runs)).perf.score_ratio_interval("old")
         for name in ("estimate", "lower", "upper"):
-            np.testing.assert_allclose(found[name].sel(runs=runs), expected[name], rtol=1e-12)
-    assert np.isnan(found["estimate"].sel(runs=slice(13, None))).all()
-    narrow = found["width"].squeeze().values <= 0.012
-    assert found["required"].item() == found["runs"].values[np.argmax(narrow)]
-    assert found["extrapolated"].item() == found["required"].item()
+            np.testing.assert_allclose(plan[name].sel(runs=runs), expected[name], rtol=1e-12)
+    assert np.isnan(plan["estimate"].sel(runs=slice(13, None))).all()
+    narrow = plan["width"].squeeze().values <= 0.012
+    assert plan["required"].item() == plan["runs"].values[np.argmax(narrow)]
+    assert plan["extrapolated"].item() == plan["required"].item()
 
 
-def fewest(width, half, df, have=12):
+def fewest_runs(width, half, df, have=12):
     """Return the fewest runs of which t limits of a ratio near 1 are `width` apart, half-width and
     df being those of the runs there are."""
 
@@ -69,34 +69,34 @@ def test_extrapolation_shrinks_the_interval_of_all_runs(runs, factor):
     of freedom grow."""
     slower = xr.DataArray([1.0, factor], dims="version", coords={"version": ["old", "new"]})
     times = (timings(runs)["time"] * slower).assign_attrs(units="s")
-    found, own = (
+    plan, interval = (
         times.perf.required_runs("old", width=0.004),
         times.perf.score_ratio_interval("old").squeeze(),
     )
-    assert np.isnan(found["required"].item())
-    half, df = float(np.log(own["upper"] / own["lower"]) / 2), own["df"].item()
-    assert found["extrapolated"].item() == fewest(0.004 / own["estimate"].item(), half, df, runs)
+    assert np.isnan(plan["required"].item())
+    half, df = float(np.log(interval["upper"] / interval["lower"]) / 2), interval["df"].item()
+    assert plan["extrapolated"].item() == fewest_runs(
+        0.004 / interval["estimate"].item(), half, df, runs
+    )
 
 
 def test_extrapolation_is_what_more_runs_need():
     """Of 200 pilots of 12 runs, the mean promise is what the true variance needs; a variance of 88
     df has a standard error of 15 %."""
-    found = timings(12, machine=200).perf.required_runs("old", width=0.004)
-    truth = fewest(0.004, stats.t.ppf(0.975, 8 * 11) * np.sqrt(2 * 0.01**2 / 4 / 12), 8 * 11)
-    assert found["required"].isnull().all()
-    assert found["extrapolated"].mean().item() == pytest.approx(
-        truth, rel=4 * np.sqrt(2 / 88 / 200)
-    )
+    plan = timings(12, machine=200).perf.required_runs("old", width=0.004)
+    truth = fewest_runs(0.004, stats.t.ppf(0.975, 8 * 11) * np.sqrt(2 * 0.01**2 / 4 / 12), 8 * 11)
+    assert plan["required"].isnull().all()
+    assert plan["extrapolated"].mean().item() == pytest.approx(truth, rel=4 * np.sqrt(2 / 88 / 200))
 
 
 def test_extrapolation_meets_the_t_interval():
     """6 runs repeated 10 times have the standard error of 59 * 6/5 runs, since variances divide by
     n - 1."""
     times = timings(6)
-    many = times.isel(execution=np.tile(np.arange(6), 10))
-    width = many.perf.score_ratio_interval("old")
-    wanted = (width["upper"] - width["lower"]).item()
-    assert times.perf.required_runs("old", width=wanted)["extrapolated"].item() == pytest.approx(
+    repeated = times.isel(execution=np.tile(np.arange(6), 10))
+    width = repeated.perf.score_ratio_interval("old")
+    target = (width["upper"] - width["lower"]).item()
+    assert times.perf.required_runs("old", width=target)["extrapolated"].item() == pytest.approx(
         59 * 6 / 5, abs=1
     )  # a whole number
 
@@ -108,19 +108,19 @@ def test_bootstrap_and_shared_units():
         expected = times.perf.score_ratio_interval(
             "old", method="percentile", shared="execution", rng=3
         )
-    found = times.perf.required_runs(
+    plan = times.perf.required_runs(
         "old", width=1.0, method="percentile", shared="execution", rng=3
     )
-    np.testing.assert_allclose(found["lower"].sel(runs=8), expected["lower"], rtol=1e-12)
-    assert found.attrs["benchmarks"] == "shared: execution"
+    np.testing.assert_allclose(plan["lower"].sel(runs=8), expected["lower"], rtol=1e-12)
+    assert plan.attrs["benchmarks"] == "shared: execution"
 
 
 def test_the_table_says_what_would_do_where_the_runs_do_not():
     """With a question mark, and the remark beside; it was empty."""
-    found = timings().perf.required_runs("old", width=0.004).squeeze()
-    assert np.isnan(found["required"])
-    assert found.perf.table().to_numpy().tolist() == [
-        [f"{found['extrapolated'].item():.0f}?", found["remark"].item()]
+    plan = timings().perf.required_runs("old", width=0.004).squeeze()
+    assert np.isnan(plan["required"])
+    assert plan.perf.table().to_numpy().tolist() == [
+        [f"{plan['extrapolated'].item():.0f}?", plan["remark"].item()]
     ]
 
 
@@ -134,25 +134,25 @@ def test_cells_with_fewer_runs_stop_earlier():
         UserWarning,
         match=r"49 runs are not used.* the fewest are 5 \(candidate\) and 12 \(baseline\)",
     ):
-        found = times.perf.required_runs("old", width=1e-9)
-    assert found["width"].notnull().values.ravel().tolist() == [True] * 3 + [False] * 7
-    assert np.isnan(found["required"].item())
+        plan = times.perf.required_runs("old", width=1e-9)
+    assert plan["width"].notnull().values.ravel().tolist() == [True] * 3 + [False] * 7
+    assert np.isnan(plan["required"].item())
 
 
 def test_the_smaller_side_ends_the_search_and_is_named():
     """5 runs against 12: as many of both are taken, the result has both numbers, and one warning
     says what is not used."""
     times = timings(4 * 3)
-    few = times["time"].sel(version="new", drop=True).isel(execution=slice(5))
+    five_runs = times["time"].sel(version="new", drop=True).isel(execution=slice(5))
     old = times["time"].sel(version="old", drop=True)
     with pytest.warns(
         UserWarning, match=r"28 runs are not used: .* 5 \(candidate\) and 12 \(baseline\)"
-    ) as said:
-        found = few.perf.required_runs(old, width=1e-9)
-    assert len(said) == 1
-    assert (found["n_candidate"].item(), found["n_baseline"].item()) == (5, 12)
-    assert found["runs"].values.tolist() == [3, 4, 5]
-    assert "as many on both sides" in found.attrs["question"]
+    ) as caught:
+        plan = five_runs.perf.required_runs(old, width=1e-9)
+    assert len(caught) == 1
+    assert (plan["n_candidate"].item(), plan["n_baseline"].item()) == (5, 12)
+    assert plan["runs"].values.tolist() == [3, 4, 5]
+    assert "as many on both sides" in plan.attrs["question"]
 
 
 def test_why_no_number_of_runs_is_enough_is_said():
@@ -165,29 +165,29 @@ def test_why_no_number_of_runs_is_enough_is_said():
     times.loc[{"machine": "few", "execution": slice(2, None)}] = np.nan
     times.loc[{"machine": "none", "version": "new"}] = np.nan
     with pytest.warns(perfarray.PerfarrayWarning) as caught:
-        found = times.perf.required_runs("old", dim="version", width=0.03).squeeze("version")
-    (told,) = [warning.message for warning in caught]
-    assert [(note.code, note.values["cells"], note.values["of"]) for note in told.notes] == [
+        plan = times.perf.required_runs("old", dim="version", width=0.03).squeeze("version")
+    (message,) = [warning.message for warning in caught]
+    assert [(note.code, note.values["cells"], note.values["of"]) for note in message.notes] == [
         ("no_value", 1, 4),
         ("fewer_than_start", 1, 4),
     ]
-    assert "1 of 4 cells have fewer than start=3 runs" in str(told)
-    assert "no benchmark measured on both sides" in str(told)
-    remark = found["remark"].to_series()
-    last = found["width"].sel(machine="wide", runs=6).item()
+    assert "1 of 4 cells have fewer than start=3 runs" in str(message)
+    assert "no benchmark measured on both sides" in str(message)
+    remark = plan["remark"].to_series()
+    last = plan["width"].sel(machine="wide", runs=6).item()
     assert remark["narrow"] == ""
-    promised = f"{found['extrapolated'].sel(machine='wide').item():.0f} would do"
+    promised = f"{plan['extrapolated'].sel(machine='wide').item():.0f} would do"
     assert remark["wide"].startswith(f"with all 6 runs the interval is {last:.3g} wide; {promised}")
     assert [int(word) for word in remark["few"].split() if word.isdigit()] == [2, 3]
     assert remark["none"] == "no benchmark measured on both sides"
-    assert ((remark == "") == found["required"].notnull().to_series()).all()
+    assert ((remark == "") == plan["required"].notnull().to_series()).all()
 
 
 def test_what_no_number_of_runs_can_do_is_said():
     """A width that ten million runs do not reach."""
-    found = timings(5).perf.required_runs("old", width=1e-9)
-    assert np.isnan(found["extrapolated"].item())
-    assert found["remark"].item().endswith("ten million runs would not do either")
+    plan = timings(5).perf.required_runs("old", width=1e-9)
+    assert np.isnan(plan["extrapolated"].item())
+    assert plan["remark"].item().endswith("ten million runs would not do either")
 
 
 def test_one_session_each_has_its_executions():
@@ -200,12 +200,12 @@ def test_one_session_each_has_its_executions():
         perfarray.PerfarrayWarning,
         match="8 of 16 cells were measured in one session: the units are executions there",
     ):
-        found = times.perf.required_runs("old", width=0.1)
-    apart = [
+        plan = times.perf.required_runs("old", width=0.1)
+    n_required = [
         times.isel(machine=[position]).perf.required_runs("old", width=0.1)["required"].item()
         for position in (0, 1)
     ]
-    assert found["required"].values.ravel().tolist() == apart
+    assert plan["required"].values.ravel().tolist() == n_required
 
 
 @pytest.mark.parametrize(
@@ -219,10 +219,10 @@ def test_what_to_do_with_one_run(runs, inside, remedied):
     times = perfarray.simulate(sizes=sizes, variances=dict.fromkeys(sizes, 1e-4), dims=dims, rng=1)[
         "time"
     ]
-    few = times.where((times["machine"] == times["machine"][0]) | (times["execution"] < runs))
+    short = times.where((times["machine"] == times["machine"][0]) | (times["execution"] < runs))
     with pytest.warns(
         perfarray.PerfarrayWarning, match="1 of 2 cells have fewer than start=3 runs"
     ) as caught:
-        few.perf.required_runs("old", dim="version", width=0.03)
+        short.perf.required_runs("old", dim="version", width=0.03)
     assert ("Measure several executions" in str(caught[0].message)) == remedied
     assert "iteration" not in str(caught[0].message)

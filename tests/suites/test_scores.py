@@ -81,7 +81,7 @@ CALLS = [
 def test_all_paths_agree(suite, name, keywords):
     """Any order of dims, chunks, or one cell alone: numbers equal up to rounding, texts exactly;
     attrs are text and numbers."""
-    found = ask(name, suite, **keywords)
+    result = ask(name, suite, **keywords)
     lazy = ask(name, suite.chunk({"machine": 1, "version": 1}), **keywords)
     assert lazy["n" if "n" in lazy else next(iter(lazy.data_vars))].chunks is not None
     alone = ask(
@@ -89,25 +89,29 @@ def test_all_paths_agree(suite, name, keywords):
         suite.sel(machine=["m2"], version=["v3"] if name in WITHOUT_BASELINE else ["v1", "v3"]),
         **keywords,
     )
-    for other in (ask(name, suite.transpose(..., "benchmark"), **keywords), lazy.compute(), alone):
-        for variable in found.data_vars:
+    for variant in (
+        ask(name, suite.transpose(..., "benchmark"), **keywords),
+        lazy.compute(),
+        alone,
+    ):
+        for variable in result.data_vars:
             expected = (
-                found[variable].sel(version=["v3"], machine=["m2"])
-                if other is alone
-                else found[variable]
+                result[variable].sel(version=["v3"], machine=["m2"])
+                if variant is alone
+                else result[variable]
             )
             equal = (
                 np.testing.assert_array_equal
                 if expected.dtype == object
                 else partial(np.testing.assert_allclose, rtol=1e-12)
             )
-            equal(other[variable].transpose(*expected.dims), expected)
+            equal(variant[variable].transpose(*expected.dims), expected)
     assert all(
         isinstance(value, str | int | float) and not isinstance(value, bool)
-        for value in found.attrs.values()
+        for value in result.attrs.values()
     )
-    assert found["cpu"].dims == ("machine",)
-    assert found.attrs["result"] == name
+    assert result["cpu"].dims == ("machine",)
+    assert result.attrs["result"] == name
 
 
 def test_score_by_hand():
@@ -121,17 +125,17 @@ def test_score_by_hand():
         "min": (1.0, 2.0),
         "geometric": (2.0, 4.0),
     }.items():
-        found = [
+        scores = [
             times.perf.suite_score(mean=mean, statistic=statistic)["estimate"].item()
             for mean in ("geometric", "harmonic", "arithmetic")
         ]
         np.testing.assert_allclose(
-            found, [np.sqrt(fft * sort), 2 / (1 / fft + 1 / sort), (fft + sort) / 2]
+            scores, [np.sqrt(fft * sort), 2 / (1 / fft + 1 / sort), (fft + sort) / 2]
         )
-    found = times.perf.suite_score(statistic="min", unit="iteration", mean="arithmetic")
-    assert found["estimate"].item() == 1.25
-    assert found.attrs["unit"] == "iteration"
-    assert found["estimate"].attrs["units"] == "s"
+    scores = times.perf.suite_score(statistic="min", unit="iteration", mean="arithmetic")
+    assert scores["estimate"].item() == 1.25
+    assert scores.attrs["unit"] == "iteration"
+    assert scores["estimate"].attrs["units"] == "s"
 
 
 def test_a_mean_is_never_taken_over_another_suite(suite):
@@ -144,11 +148,11 @@ def test_a_mean_is_never_taken_over_another_suite(suite):
             "1 of 4 labels of 'benchmark' were not measured in every cell and are left out of all"
         ),
     ) as caught:
-        found = times.perf.suite_score()
+        scores = times.perf.suite_score()
     assert len(caught) == 1
-    assert (found.attrs["unmatched"], found.attrs["n_benchmarks"]) == ("zip", 3)
+    assert (scores.attrs["unmatched"], scores.attrs["n_benchmarks"]) == ("zip", 3)
     common = times.drop_sel(benchmark="zip").perf.suite_score()
-    np.testing.assert_allclose(found["estimate"], common["estimate"])
+    np.testing.assert_allclose(scores["estimate"], common["estimate"])
     assert "unmatched" not in common.attrs
 
 
@@ -170,17 +174,17 @@ def test_a_ratio_is_over_benchmarks_of_both_sides(suite):
                 "both sides"
             ),
         ):
-            found = ask(name, times, **keywords)
-        assert found.attrs["unmatched"] == "zip"
+            result = ask(name, times, **keywords)
+        assert result.attrs["unmatched"] == "zip"
         assert [
-            note.values["labels"] for note in found.perf.notes() if note.code == "unmatched"
+            note.values["labels"] for note in result.perf.notes() if note.code == "unmatched"
         ] == [["zip"]]
-        assert found["suite_benchmarks"].sel(machine="m1").values.tolist() == [3.0, 4.0]
+        assert result["suite_benchmarks"].sel(machine="m1").values.tolist() == [3.0, 4.0]
         if not keywords:
-            other = (
+            matched = (
                 times.drop_sel(benchmark="zip").perf.score_ratio_interval("v1").sel(version="v2")
             )
-            np.testing.assert_allclose(found["lower"].sel(version="v2"), other["lower"])
+            np.testing.assert_allclose(result["lower"].sel(version="v2"), matched["lower"])
 
 
 @pytest.mark.parametrize(("name", "keywords"), [CALLS[0], CALLS[1], CALLS[5], CALLS[6], CALLS[8]])
@@ -193,19 +197,19 @@ def test_a_cell_without_data_lacks_no_benchmark(suite, name, keywords):
         .assign_attrs(suite["time"].attrs)
     )
     with warnings.catch_warnings(record=True, action="always") as caught:
-        found = ask(name, times, **keywords)
-    told = (
+        result = ask(name, times, **keywords)
+    messages = (
         []
         if name in WITHOUT_BASELINE
         else ["1 of 4 cells have no benchmark measured on both sides; their answers are NaN"]
     )
-    assert [str(warning.message) for warning in caught] == told
-    assert "unmatched" not in found.attrs
+    assert [str(warning.message) for warning in caught] == messages
+    assert "unmatched" not in result.attrs
     expected = ask(name, suite, **keywords)
-    for variable in set(found.data_vars) & {"estimate", "statistic", "confidence", "required"}:
-        assert np.isnan(found[variable].sel(version="v2", machine="m2")).all()
+    for variable in set(result.data_vars) & {"estimate", "statistic", "confidence", "required"}:
+        assert np.isnan(result[variable].sel(version="v2", machine="m2")).all()
         np.testing.assert_allclose(
-            found[variable].sel(machine="m1"), expected[variable].sel(machine="m1")
+            result[variable].sel(machine="m1"), expected[variable].sel(machine="m1")
         )
 
 
@@ -216,36 +220,36 @@ def test_another_object_as_baseline(suite):
         suite.sel(version="v1", drop=True).isel(execution=slice(4)).drop_sel(benchmark="zip"),
     )
     with pytest.warns(UserWarning, match=r"1 labels are on one side only .*zip"):
-        found = new.perf.score_ratio_interval(old)
-    assert found.attrs["unmatched"] == "zip"
-    assert found.attrs["baseline"] == "other timings"
-    assert (found["n"] == 4).all()
-    one, other = new.isel(machine=0, drop=True), old.isel(machine=0, drop=True)
-    one = one.sel(benchmark=other["benchmark"])
-    assert one.perf.score_ratio_interval(other)["estimate"].dims == ()
+        interval = new.perf.score_ratio_interval(old)
+    assert interval.attrs["unmatched"] == "zip"
+    assert interval.attrs["baseline"] == "other timings"
+    assert (interval["n"] == 4).all()
+    candidate, baseline = new.isel(machine=0, drop=True), old.isel(machine=0, drop=True)
+    candidate = candidate.sel(benchmark=baseline["benchmark"])
+    assert candidate.perf.score_ratio_interval(baseline)["estimate"].dims == ()
     with pytest.warns(UserWarning, match="fewer than 5 benchmarks"):
-        assert one.perf.hierarchical_performance_test(other)["confidence"].dims == ()
+        assert candidate.perf.hierarchical_performance_test(baseline)["confidence"].dims == ()
 
 
 def test_without_a_benchmark(suite):
     """The answer without each benchmark is that of a suite that never had it."""
-    found = suite.perf.score_ratio_interval("v1", sensitivity=True)
+    interval = suite.perf.score_ratio_interval("v1", sensitivity=True)
     alone = suite.drop_sel(benchmark="hash").perf.score_ratio_interval("v1")
     for name in ("estimate", "lower", "upper"):
         np.testing.assert_allclose(
-            found[f"{name}_without"].sel(benchmark="hash"), alone[name], rtol=1e-12
+            interval[f"{name}_without"].sel(benchmark="hash"), alone[name], rtol=1e-12
         )
-    assert found["estimate_without"].dims == ("benchmark", "version", "machine")
-    one = suite.sel(benchmark=["fft"]).perf.score_ratio_interval("v1", sensitivity=True)
-    assert np.isnan(one["estimate_without"]).all()
+    assert interval["estimate_without"].dims == ("benchmark", "version", "machine")
+    one_benchmark = suite.sel(benchmark=["fft"]).perf.score_ratio_interval("v1", sensitivity=True)
+    assert np.isnan(one_benchmark["estimate_without"]).all()
 
 
-@pytest.mark.parametrize("stopped", [["fft"], ["fft", "zip"]])
-def test_without_a_stopped_benchmark(suite, stopped):
+@pytest.mark.parametrize("stopped_benchmarks", [["fft"], ["fft", "zip"]])
+def test_without_a_stopped_benchmark(suite, stopped_benchmarks):
     """Limits are open if another benchmark had runs that were stopped."""
     runs = (
         (suite["version"] == "v2")
-        & suite["benchmark"].isin(stopped)
+        & suite["benchmark"].isin(stopped_benchmarks)
         & (suite["execution"] < 4)
         & (suite["machine"] == "m1")
     )
@@ -254,7 +258,7 @@ def test_without_a_stopped_benchmark(suite, stopped):
         upper = times.perf.score_ratio_interval("v1", sensitivity=True)["upper_without"].sel(
             version="v2"
         )
-    alone = upper["benchmark"].isin(stopped) & (len(stopped) == 1)
+    alone = upper["benchmark"].isin(stopped_benchmarks) & (len(stopped_benchmarks) == 1)
     np.testing.assert_array_equal(np.isinf(upper.sel(machine="m1")), ~alone)
     assert np.isfinite(upper.sel(machine="m2")).all()
 
@@ -262,7 +266,8 @@ def test_without_a_stopped_benchmark(suite, stopped):
 def test_the_question_is_in_the_result(suite):
     """Fixed benchmarks and sampled ones are two questions; df and n are those of the answer."""
     fixed, sampled = (
-        suite.perf.score_ratio_interval("v1", random_benchmarks=chosen) for chosen in (False, True)
+        suite.perf.score_ratio_interval("v1", random_benchmarks=is_random)
+        for is_random in (False, True)
     )
     assert fixed.attrs["question"] != sampled.attrs["question"]
     assert fixed.attrs["benchmarks"] == "independent (assumed)"
@@ -282,9 +287,9 @@ def test_one_run_of_each_benchmark(suite):
     with pytest.warns(
         UserWarning, match="4 of 4 cells rest on one execution: their limits are NaN"
     ):
-        found = times.perf.score_ratio_interval("v1")
-    assert found["estimate"].notnull().all()
-    assert found["lower"].isnull().all()
+        interval = times.perf.score_ratio_interval("v1")
+    assert interval["estimate"].notnull().all()
+    assert interval["lower"].isnull().all()
     assert times.perf.score_ratio_interval("v1", random_benchmarks=True)["lower"].notnull().all()
 
 
@@ -296,17 +301,17 @@ def test_units_without_a_counterpart_are_left_out_and_counted(suite):
     with pytest.warns(
         UserWarning, match=r"1 shared units \(execution\) lack some benchmarks and are left out"
     ):
-        found = times.perf.score_ratio_interval("v1", shared="execution")
-    assert found.attrs["n_incomplete_units"] == 1
-    assert found["n"].sel(version="v2", machine="m1") == 5
+        interval = times.perf.score_ratio_interval("v1", shared="execution")
+    assert interval.attrs["n_incomplete_units"] == 1
+    assert interval["n"].sel(version="v2", machine="m1") == 5
     new, old = (
         suite.sel(version=version, drop=True).assign_coords(execution=range(6))
         for version in ("v2", "v1")
     )
     new, old = new.isel(execution=slice(2, 6)), old.isel(execution=slice(0, 4))
     with pytest.warns(UserWarning, match="4 units of one system have no partner"):
-        found = new.perf.score_ratio_interval(old, paired="execution")
-    assert (found["n"] == 2).all()
+        interval = new.perf.score_ratio_interval(old, paired="execution")
+    assert (interval["n"] == 2).all()
     with pytest.raises(ValueError, match="have no execution in common"):
         new.perf.score_ratio_interval(old.isel(execution=slice(0, 2)), paired="execution")
 
@@ -333,12 +338,12 @@ def test_without_benchmarks_the_suite_is_the_one():
     """No dim to average over: the score is the mean, the ratio that of log_delta."""
     times = perfarray.from_samples({"old": [1.0, 1.1, 0.9, 1.0], "new": [0.5, 0.55, 0.45, 0.5]})
     assert times.perf.suite_score()["estimate"].values.tolist() == pytest.approx([1.0, 0.5])
-    found, expected = (
+    interval, expected = (
         times.perf.score_ratio_interval("old"),
         times.perf.ratio_interval("old", method="log_delta"),
     )
-    assert found["estimate"].dims == ("version",)
-    np.testing.assert_allclose(found["lower"], expected["lower"], rtol=1e-9)
+    assert interval["estimate"].dims == ("version",)
+    np.testing.assert_allclose(interval["lower"], expected["lower"], rtol=1e-9)
 
 
 WRONG = {
@@ -446,11 +451,11 @@ def test_scores_that_have_no_log(suite, keywords):
 )
 def test_several_metrics(suite, name, variable):
     """One result each, along `metric`."""
-    both = suite.assign(energy=(2 * suite["time"]).assign_attrs(units="J", better="lower"))
-    found = getattr(both.perf, name)(
+    two_metrics = suite.assign(energy=(2 * suite["time"]).assign_attrs(units="J", better="lower"))
+    result = getattr(two_metrics.perf, name)(
         metric=["time", "energy"], **({} if name == "suite_score" else {"method": "exact"})
     )[variable]
-    np.testing.assert_allclose(found.sel(metric="energy"), 2 * found.sel(metric="time"))
+    np.testing.assert_allclose(result.sel(metric="energy"), 2 * result.sel(metric="time"))
 
 
 KEYWORDS = {
@@ -479,17 +484,17 @@ def test_each_suite_has_its_own_answer(mixed, name):
     """Without being asked, and a note that is no warning says so; one suite alone, however chosen,
     has no dim."""
     call, mixed = partial(ask, name, **KEYWORDS[name]), mixed.isel(machine=0)
-    found = call(mixed)
-    assert found["suite"].values.tolist() == ["int", "fp"]
-    (note,) = [note for note in found.perf.notes() if note.code == "suites_apart"]
+    result = call(mixed)
+    assert result["suite"].values.tolist() == ["int", "fp"]
+    (note,) = [note for note in result.perf.notes() if note.code == "suites_apart"]
     assert note.values["suites"] == ["int", "fp"]
-    xr.testing.assert_equal(found, call(mixed, by="suite"))
-    for one in (
+    xr.testing.assert_equal(result, call(mixed, by="suite"))
+    for one_suite in (
         mixed.sel(benchmark=mixed["suite"] == "int"),
         mixed.drop_vars("suite"),
         mixed.where(mixed["suite"] == "int"),
     ):
-        assert "suite" not in call(one).dims
+        assert "suite" not in call(one_suite).dims
     assert "suite" not in mixed.groupby("suite").map(call).attrs
 
 
@@ -499,15 +504,19 @@ def test_by_suite_is_each_suite_alone(mixed, name):
     """`by="suite"` is what `groupby` gives, along a dim of that name, in the order of the data; one
     system may be an object of its own."""
     call = partial(ask, name, **KEYWORDS[name])
-    found = call(mixed, by="suite")
-    assert found["suite"].values.tolist() == ["int", "fp"]
+    result = call(mixed, by="suite")
+    assert result["suite"].values.tolist() == ["int", "fp"]
     for label in ("int", "fp"):
         alone = call(mixed.isel(benchmark=mixed["suite"].values == label))
-        one = found.sel(suite=label, drop=True)
+        row = result.sel(suite=label, drop=True)
         for variable in alone.data_vars if hasattr(alone, "data_vars") else [None]:
-            own, expected = (one, alone) if variable is None else (one[variable], alone[variable])
-            own = own.sel({dim: expected[dim] for dim in expected.dims if dim in expected.coords})
-            np.testing.assert_array_equal(own.transpose(*expected.dims), expected)
+            values, expected = (
+                (row, alone) if variable is None else (row[variable], alone[variable])
+            )
+            values = values.sel(
+                {dim: expected[dim] for dim in expected.dims if dim in expected.coords}
+            )
+            np.testing.assert_array_equal(values.transpose(*expected.dims), expected)
     if name not in WITHOUT_BASELINE:
         new, old = (
             mixed["time"].sel(version=version, drop=True).drop_vars("suite")
@@ -517,7 +526,7 @@ def test_by_suite_is_each_suite_alone(mixed, name):
         variable = next(iter(two.data_vars))
         np.testing.assert_array_equal(
             two[variable].transpose("suite", ...),
-            found[variable].sel(version="v2").transpose("suite", ...),
+            result[variable].sel(version="v2").transpose("suite", ...),
         )
 
 
@@ -528,9 +537,9 @@ def test_notes_of_each_suite_name_it(mixed):
     with pytest.warns(
         UserWarning,
         match=r"^fp: 3 of 6 cells lack benchmarks of their suite and have no score: v1, m1 \(no 'zip'\)",
-    ) as said:
+    ) as caught:
         score = holes.perf.suite_score()["estimate"]
-    assert said[0].message.notes[0].values["suite"] == "fp"
+    assert caught[0].message.notes[0].values["suite"] == "fp"
     xr.testing.assert_equal(
         score.sel(machine="m2"), mixed.perf.suite_score()["estimate"].sel(machine="m2")
     )
@@ -546,21 +555,24 @@ def test_notes_of_each_suite_name_it(mixed):
         ValueError, match="by='group' is not a coordinate along 'benchmark'; these are: 'suite'"
     ):
         mixed.perf.suite_score(by="group")
-    found = mixed.perf.score_ratio_interval("v1", by="suite", sensitivity=True)
-    assert found["estimate_without"].sel(suite="fp").notnull().all(
+    interval = mixed.perf.score_ratio_interval("v1", by="suite", sensitivity=True)
+    assert interval["estimate_without"].sel(suite="fp").notnull().all(
         ["version", "machine"]
     ).values.tolist() == [
-        mixed["suite"].sel(benchmark=label) == "fp" for label in found["benchmark"].values
+        mixed["suite"].sel(benchmark=label) == "fp" for label in interval["benchmark"].values
     ]
 
 
 def test_machines_with_other_suites_have_their_own_answers(mixed):
     """No benchmark in common, or few: each suite has its answer, for the machines that ran it."""
-    apart = mixed.where((mixed["suite"] == "int") == (mixed["machine"] == "m1"))
-    for times in (apart, mixed.where((mixed["suite"] == "int") | (mixed["machine"] == "m1"))):
+    different_suites = mixed.where((mixed["suite"] == "int") == (mixed["machine"] == "m1"))
+    for times in (
+        different_suites,
+        mixed.where((mixed["suite"] == "int") | (mixed["machine"] == "m1")),
+    ):
         assert set(times.perf.suite_score()["suite"].values) == {"int", "fp"}
-    found = apart.perf.suite_score()["estimate"].isel(version=0)
-    assert found.notnull().transpose("suite", "machine").values.tolist() == [
+    scores = different_suites.perf.suite_score()["estimate"].isel(version=0)
+    assert scores.notnull().transpose("suite", "machine").values.tolist() == [
         [True, False],
         [False, True],
     ]
@@ -584,17 +596,17 @@ def test_a_side_of_one_session_has_its_executions():
         times.isel(version=1, session=0, drop=True),
     )
     assert old.sizes["execution"] == 4
-    said = "6 of 12 cells were measured in one session: the units are executions there"
-    with pytest.warns(UserWarning, match=said):
-        found = times.perf.score_ratio_interval("old")
+    message = "6 of 12 cells were measured in one session: the units are executions there"
+    with pytest.warns(UserWarning, match=message):
+        interval = times.perf.score_ratio_interval("old")
     expected = new.rename(session="execution").perf.score_ratio_interval(old)
     for name in ("estimate", "lower", "upper", "n"):
-        np.testing.assert_allclose(found[name].item(), expected[name].item(), rtol=1e-12)
+        np.testing.assert_allclose(interval[name].item(), expected[name].item(), rtol=1e-12)
     for method, keywords in (
         ("hierarchical_performance_test", {}),
         ("speedup_test", {"confidence_level": 0.95}),
     ):
-        with pytest.warns(UserWarning, match=said):
+        with pytest.warns(UserWarning, match=message):
             getattr(times.perf, method)("old", **keywords)
 
 
@@ -643,24 +655,27 @@ def test_benchmarks_that_move_together_are_said(name):
     """Sessions that serve all benchmarks and are not declared: a note names `shared=`; none where
     it was said, or they do not."""
     call, times = partial(ask, name, baseline="old", **KEYWORDS[name]), together(0.8)
-    with pytest.warns(UserWarning, match="sessions move together.*shared='session'") as said:
-        found = call(times)
-    assert [note.code for note in said[0].message.notes] == ["move_together"]
+    with pytest.warns(UserWarning, match="sessions move together.*shared='session'") as caught:
+        result = call(times)
+    assert [note.code for note in caught[0].message.notes] == ["move_together"]
     declared = [call(times, shared=shared) for shared in ("session", ())]
     alone = call(together(0.0))
     if name != "score_distribution":
-        np.testing.assert_allclose(found["suite_correlation"], 0.8, atol=0.25)
-        assert [one["suite_correlation"].isnull().all().item() for one in declared] == [True, False]
+        np.testing.assert_allclose(result["suite_correlation"], 0.8, atol=0.25)
+        assert [answer["suite_correlation"].isnull().all().item() for answer in declared] == [
+            True,
+            False,
+        ]
         assert (alone["suite_correlation_pvalue"] > 0.05).all()
 
 
 def test_pairs_average_over_the_benchmarks_first():
     """Paired by session, whose effects the benchmarks share: 95 % cover (3 standard errors of 2,000
     experiments); once 45 % did."""
-    found = together(0.8, 2000).perf.score_ratio_interval("old", paired="session")
-    covered = ((found["lower"] <= 1) & (found["upper"] >= 1)).mean().item()
+    interval = together(0.8, 2000).perf.score_ratio_interval("old", paired="session")
+    covered = ((interval["lower"] <= 1) & (interval["upper"] >= 1)).mean().item()
     assert covered == pytest.approx(0.95, abs=3 * np.sqrt(0.05 * 0.95 / 2000))
-    assert (found["df"] == 4).all()
+    assert (interval["df"] == 4).all()
 
 
 def test_ranks_that_cannot_say_anything(suite):
@@ -673,14 +688,14 @@ def test_ranks_that_cannot_say_anything(suite):
             "2 of 2 cells have no benchmark with runs enough.*measure 4 executions a side, or "
             "give sides='one': 3 do"
         ),
-    ) as said:
-        found = three.perf.hierarchical_performance_test("v1")
-    assert found[["confidence", "pvalue", "speedup"]].to_dataarray().isnull().all()
-    assert [note.code for note in said[0].message.notes] == ["few_runs"]
+    ) as caught:
+        tests = three.perf.hierarchical_performance_test("v1")
+    assert tests[["confidence", "pvalue", "speedup"]].to_dataarray().isnull().all()
+    assert [note.code for note in caught[0].message.notes] == ["few_runs"]
     with pytest.warns(UserWarning, match="2 of 2 cells have fewer than 5 benchmarks"):
-        found = three.perf.hierarchical_performance_test("v1", sides="one")
-    assert found["confidence"].notnull().all()
-    assert found["speedup"].isnull().all()
+        tests = three.perf.hierarchical_performance_test("v1", sides="one")
+    assert tests["confidence"].notnull().all()
+    assert tests["speedup"].isnull().all()
     with pytest.raises(ValueError, match=r"sides='both'.*'two', 'one'"):
         three.perf.hierarchical_performance_test("v1", sides="both")
 
@@ -688,32 +703,32 @@ def test_ranks_that_cannot_say_anything(suite):
 def test_ranks_say_what_was_tested_and_whether_anything_differs():
     """Of equal, slower and faster programs: a confidence of 0 is that of no difference, or of the
     other direction; counts tell which."""
-    same = perfarray.simulate(
+    constant = perfarray.simulate(
         sizes={"execution": 5},
         variances={"execution": 1e-4},
         dims={"benchmark": 6, "version": ["old", "new"]},
         rng=3,
     )
     old, new = (
-        same["time"].sel(version=[version]).assign_coords(version=["x"])
+        constant["time"].sel(version=[version]).assign_coords(version=["x"])
         for version in ("old", "new")
     )
     new = xr.concat([ratio * new for ratio in (1.0, 1.2, 0.8)], dim="version").assign_coords(
         version=["equal", "slower", "faster"]
     )
     new = new.assign_attrs(old.attrs)
-    found = new.perf.hierarchical_performance_test(old.sel(version="x", drop=True))
-    assert found["better_benchmarks"].values.tolist() == [0, 0, 6]
-    assert found["worse_benchmarks"].values.tolist() == [0, 6, 0]
-    assert found["confidence"].values.tolist() == [0, 0, 1 - 2.0**-6]
-    table = found.perf.table()
+    tests = new.perf.hierarchical_performance_test(old.sel(version="x", drop=True))
+    assert tests["better_benchmarks"].values.tolist() == [0, 0, 6]
+    assert tests["worse_benchmarks"].values.tolist() == [0, 6, 0]
+    assert tests["confidence"].values.tolist() == [0, 0, 1 - 2.0**-6]
+    table = tests.perf.table()
     assert table["confidence"].to_dict() == {
         "equal": "none differs",
         "slower": "0 %",
         "faster": "98 %",
     }
     assert "tested: the candidate is better" in table.attrs["about"]
-    assert [note.code for note in found.perf.notes()] == ["no_difference", "other_direction"]
+    assert [note.code for note in tests.perf.notes()] == ["no_difference", "other_direction"]
     assert table.attrs["notes"][0].startswith(
         "1 of 3 cells have no benchmark that differs by its own rank-sum test at 0.05"
     )
@@ -733,13 +748,13 @@ def test_a_lazy_result_says_its_notes_after_computing(suite, tmp_path):
         "import perfarray, xarray, sys; print([note.code for note in "
         "xarray.load_dataset(sys.argv[1]).perf.notes()])"
     )
-    told = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "result.nc")],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert told.stdout.strip() == "['single_unit']"
+    assert completed.stdout.strip() == "['single_unit']"
 
 
 @pytest.mark.parametrize(
@@ -760,9 +775,9 @@ def test_suites_without_a_benchmark_in_common(mixed, name):
         .assign_attrs(mixed["time"].attrs)
     )
     with warnings.catch_warnings(action="ignore"):
-        found = ask(name, times, **KEYWORDS[name])
-    assert found["suite"].values.tolist() == ["int", "fp"]
-    assert "no_value" not in [note.code for note in found.perf.notes()]
+        result = ask(name, times, **KEYWORDS[name])
+    assert result["suite"].values.tolist() == ["int", "fp"]
+    assert "no_value" not in [note.code for note in result.perf.notes()]
 
 
 def test_other_answers_over_several_suites(mixed):
@@ -795,29 +810,31 @@ def test_what_limits_are_read_off_can_be_kept(method, random_benchmarks):
         rng=1,
     )["time"]
     times[{"machine": 2, "execution": slice(1, None)}] = np.nan
-    asked = {
+    options = {
         "method": method,
         "random_benchmarks": random_benchmarks,
         "rng": 1,
         "n_resamples": 2000,
     }
-    plain = times.perf.score_ratio_interval("old", **asked)
-    found = times.perf.score_ratio_interval("old", distribution=True, **asked)
-    assert found.drop_dims("replicate").identical(plain)
-    ratios = found["distribution"].squeeze("version").transpose("machine", "replicate")
+    plain = times.perf.score_ratio_interval("old", **options)
+    interval = times.perf.score_ratio_interval("old", distribution=True, **options)
+    assert interval.drop_dims("replicate").identical(plain)
+    ratios = interval["distribution"].squeeze("version").transpose("machine", "replicate")
     assert np.isnan(ratios[2]).all() or random_benchmarks
     low, high = np.quantile(ratios[:2], [0.025, 0.975], axis=1, method="weibull")
-    mean = found["estimate"].squeeze("version").values[:2]
+    mean = interval["estimate"].squeeze("version").values[:2]
     low, high = (2 * mean - high, 2 * mean - low) if method == "basic" else (low, high)
     slack = {"t": 2e-4, "bca": 0.01}.get(
         method, 1e-5
     )  # equally probable places end before the outermost; bca shifts percentiles
-    np.testing.assert_allclose(found["lower"].squeeze("version")[:2], low, rtol=slack)
-    np.testing.assert_allclose(found["upper"].squeeze("version")[:2], high, rtol=slack)
-    lazy = times.chunk({"machine": 1}).perf.score_ratio_interval("old", distribution=True, **asked)
+    np.testing.assert_allclose(interval["lower"].squeeze("version")[:2], low, rtol=slack)
+    np.testing.assert_allclose(interval["upper"].squeeze("version")[:2], high, rtol=slack)
+    lazy = times.chunk({"machine": 1}).perf.score_ratio_interval(
+        "old", distribution=True, **options
+    )
     np.testing.assert_allclose(
-        lazy["distribution"].transpose(*found["distribution"].dims),
-        found["distribution"],
+        lazy["distribution"].transpose(*interval["distribution"].dims),
+        interval["distribution"],
         rtol=1e-14,
     )
 
@@ -829,17 +846,17 @@ def test_seeds_keep_their_numbers():
     runs = np.arange(1.0, 25.0).reshape(2, 3, 4) + 100 * (1 + np.arange(3)[:, None])
     coords = {"version": ["old", "new"], "benchmark": list("abc")}
     times = xr.DataArray(runs, dims=("version", "benchmark", "execution"), coords=coords)
-    both = times, times.where((times["benchmark"] != "b") | (times["execution"] > 0))
-    scores = [one.perf.score_distribution(rng=1)[0, 0].item() for one in both]
+    suites = times, times.where((times["benchmark"] != "b") | (times["execution"] > 0))
+    scores = [times.perf.score_distribution(rng=1)[0, 0].item() for times in suites]
     scores.append(times.perf.score_distribution(rng=1, shared="execution")[0, 0].item())
     np.testing.assert_allclose(
         scores, [186.65436072503357, 188.3728829846037, 188.98054165454246], rtol=1e-12
     )
-    drawn = {"method": "monte_carlo", "rng": 1}
+    monte_carlo = {"method": "monte_carlo", "rng": 1}
     spreads = [
-        one.perf.relative_variation(statistic=name, **drawn)["standard_deviation"][0]
+        times.perf.relative_variation(statistic=name, **monte_carlo)["standard_deviation"][0]
         for name in ("median", "mean")
-        for one in both
+        for times in suites
     ]
     np.testing.assert_allclose(
         spreads,
@@ -848,8 +865,8 @@ def test_seeds_keep_their_numbers():
     )
     kinds = {}, {"shared": "execution"}, {"paired": "execution"}
     lower = [
-        one.perf.score_ratio_interval("old", method="percentile", rng=1, **kind)["lower"].item()
-        for one in both
+        times.perf.score_ratio_interval("old", method="percentile", rng=1, **kind)["lower"].item()
+        for times in suites
         for kind in kinds
     ]
     expected = [
@@ -862,15 +879,15 @@ def test_seeds_keep_their_numbers():
     ]
     np.testing.assert_allclose(lower, expected, rtol=1e-12)
     sampled = [
-        one.perf.score_ratio_interval("old", method="percentile", rng=1, random_benchmarks=True)[
+        times.perf.score_ratio_interval("old", method="percentile", rng=1, random_benchmarks=True)[
             "lower"
         ].item()
-        for one in both
+        for times in suites
     ]
     np.testing.assert_allclose(sampled, [1.042731573003372, 1.0423024649846313], rtol=1e-12)
     pvalues = [
-        one.perf.randomization_test("old", rng=1, **kind)["pvalue"].item()
-        for one in both
+        times.perf.randomization_test("old", rng=1, **kind)["pvalue"].item()
+        for times in suites
         for kind in kinds
     ]
     np.testing.assert_allclose(np.multiply(pvalues, 501), [2, 18, 64, 2, 50, 112])

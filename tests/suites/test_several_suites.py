@@ -55,9 +55,9 @@ METHODS = {
 WEIGHTED = ("suite_score", "five_number_summary", "score_ratio_interval", "randomization_test")
 
 
-def ask(times, name, *baseline, **more):
+def ask(times, name, *baseline, **keywords):
     """Return the answer of a method of `METHODS`, and its notes."""
-    method, options = name.partition(", ")[0], METHODS[name] | more
+    method, options = name.partition(", ")[0], METHODS[name] | keywords
     if baseline:
         options = {key: value for key, value in options.items() if key != "baseline"}
     elif not {"baseline", "dim"} & set(options) and "version" in times.dims:
@@ -69,9 +69,9 @@ def ask(times, name, *baseline, **more):
         ).compute()
 
 
-def assert_suite_alone(answer, name, times, suite, along="suite", **more):
+def assert_suite_alone(answer, name, times, suite, along="suite", **keywords):
     """Check that a suite has in an answer what it has by itself."""
-    alone = ask(times, name, **more)
+    alone = ask(times, name, **keywords)
     for variable in alone.data_vars:
         of_suite = (
             answer[variable].sel({along: suite}, drop=True)
@@ -94,11 +94,11 @@ def assert_suite_alone(answer, name, times, suite, along="suite", **more):
             assert (of_suite.values == alone[variable].values).all(), variable
 
 
-def gaps(*places):
+def gaps(*cells):
     """Return an archive without some benchmarks (of both versions): pairs of the machine and the
     benchmark."""
     times = archive()
-    for machine, benchmark in places:
+    for machine, benchmark in cells:
         times[{"machine": machine, "benchmark": benchmark}] = np.nan
     return times
 
@@ -217,10 +217,10 @@ def test_weights_are_for_all(weights):
 def test_metrics_and_suites():
     """Several metrics of several suites have both dims."""
     times = archive()
-    both = xr.Dataset({"time": times, "energy": (2 * times).assign_attrs(units="J")})
+    two_metrics = xr.Dataset({"time": times, "energy": (2 * times).assign_attrs(units="J")})
     for name in ("suite_score", "five_number_summary", "score_ratio_interval", "compare"):
-        answer = ask(both, name, metric=["time", "energy"])
-        energy = ask(both["energy"], name)
+        answer = ask(two_metrics, name, metric=["time", "energy"])
+        energy = ask(two_metrics["energy"], name)
         for variable in energy.data_vars:
             of_metric = (
                 answer[variable].sel(metric="energy", drop=True).transpose(*energy[variable].dims)
@@ -355,11 +355,13 @@ class TestReports:
         the median."""
         times = self.times()
         score = ask(times, "suite_score", statistic="slower_median")["estimate"]
-        apart = ask(times, "suite_score", statistic="slower_median", levels="execution")["estimate"]
+        separate = ask(times, "suite_score", statistic="slower_median", levels="execution")[
+            "estimate"
+        ]
         means = times.sel(machine="m0").mean("execution").mean("session")
         assert score.sel(machine="m0").item() == pytest.approx(np.exp(np.log(means).mean()))
         np.testing.assert_allclose(
-            score.sel(machine=["m1", "m2"]), apart.sel(machine=["m1", "m2"]).isel(session=0)
+            score.sel(machine=["m1", "m2"]), separate.sel(machine=["m1", "m2"]).isel(session=0)
         )
 
     @pytest.mark.parametrize("session", [False, True])
@@ -389,9 +391,9 @@ class TestReports:
             answer["relative_variation"],
             ask(self.times(), "relative_variation", shared="session")["relative_variation"],
         )
-        one = self.times().isel(session=[0])
+        one_session = self.times().isel(session=[0])
         assert (
-            ask(one, "relative_variation", shared=shared)
+            ask(one_session, "relative_variation", shared=shared)
             .attrs["benchmarks"]
             .startswith("shared: execution")
         )

@@ -28,17 +28,17 @@ def times():
 
 def test_three_means_by_hand():
     """Weights 3 and 1 of scores 2 and 8; 0 leaves out the third."""
-    one = xr.DataArray(
+    single_runs = xr.DataArray(
         [[2.0], [8.0], [5.0]], dims=("benchmark", "execution"), coords={"benchmark": list("abc")}
     )
-    found = [one.perf.suite_score(mean=mean, weights=WEIGHTS) for mean in MEANS]
+    scores = [single_runs.perf.suite_score(mean=mean, weights=WEIGHTS) for mean in MEANS]
     np.testing.assert_allclose(
-        [score["estimate"].item() for score in found], [2**1.5, 4 / (3 / 2 + 1 / 8), 3.5]
+        [score["estimate"].item() for score in scores], [2**1.5, 4 / (3 / 2 + 1 / 8), 3.5]
     )
-    assert json.loads(found[0].attrs["weights"]) == {"a": 0.75, "b": 0.25}
-    assert found[0].attrs["n_benchmarks"] == 2
-    assert found[0]["estimate"].attrs["long_name"] == "weighted geometric mean over benchmark"
-    assert "weights" not in one.perf.suite_score().attrs
+    assert json.loads(scores[0].attrs["weights"]) == {"a": 0.75, "b": 0.25}
+    assert scores[0].attrs["n_benchmarks"] == 2
+    assert scores[0]["estimate"].attrs["long_name"] == "weighted geometric mean over benchmark"
+    assert "weights" not in single_runs.perf.suite_score().attrs
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ def test_every_form_says_the_same(times, weights):
     turned = times.isel(benchmark=[2, 1, 0]).perf.score_ratio_interval("old", weights=WEIGHTS)
     xr.testing.assert_identical(turned["upper"], expected["upper"])
     sides = [times.sel(version=version, drop=True) for version in ("new", "old")]
-    apart = sides[0].perf.score_ratio_interval(sides[1], weights=weights)
-    np.testing.assert_allclose(apart["lower"], expected["lower"].squeeze(), rtol=1e-12)
+    interval = sides[0].perf.score_ratio_interval(sides[1], weights=weights)
+    np.testing.assert_allclose(interval["lower"], expected["lower"].squeeze(), rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -108,16 +108,16 @@ def test_a_weight_of_two_is_a_benchmark_twice(times, mean, keywords):
     options = {"baseline": "old", "mean": mean, "shared": "execution", **keywords}
     with warnings.catch_warnings(action="ignore"):
         expected = twice.perf.score_ratio_interval(**options)
-        found = times.perf.score_ratio_interval(weights={"a": 2, "b": 1, "c": 1}, **options)
+        interval = times.perf.score_ratio_interval(weights={"a": 2, "b": 1, "c": 1}, **options)
     for name in ("estimate", "lower", "upper", "standard_error", "pvalue"):
-        np.testing.assert_allclose(found[name], expected[name], rtol=1e-10)
+        np.testing.assert_allclose(interval[name], expected[name], rtol=1e-10)
     exchanges = {"baseline": "old", "mean": mean, "shared": "execution", "method": "exact"}
-    expected, found = (
+    expected, interval = (
         twice.perf.randomization_test(**exchanges),
         times.perf.randomization_test(weights=[2, 1, 1], **exchanges),
     )
-    np.testing.assert_allclose(found["pvalue"], expected["pvalue"])
-    np.testing.assert_allclose(found["statistic"], expected["statistic"])
+    np.testing.assert_allclose(interval["pvalue"], expected["pvalue"])
+    np.testing.assert_allclose(interval["statistic"], expected["statistic"])
 
 
 @pytest.mark.parametrize(
@@ -148,22 +148,26 @@ def test_equal_weights_change_nothing(times, name, keywords):
     some."""
     with warnings.catch_warnings(action="ignore"):
         expected = getattr(perfarray, name)(times, mean="harmonic", **keywords)
-        found = getattr(perfarray, name)(
+        result = getattr(perfarray, name)(
             times, mean="harmonic", weights=[0.7, 0.7, 0.7], **keywords
         )
     assert "weights" not in expected.attrs
-    assert json.loads(found.attrs["weights"]) == dict.fromkeys("abc", pytest.approx(1 / 3))
-    assert found.equals(expected)
+    assert json.loads(result.attrs["weights"]) == dict.fromkeys("abc", pytest.approx(1 / 3))
+    assert result.equals(expected)
 
 
 def test_standard_error_by_hand(times):
     """Fixed benchmarks: the squares of w s / (m ybar) add up; df after Welch and Satterthwaite."""
-    found = times.perf.score_ratio_interval("old", weights=WEIGHTS).squeeze()
+    interval = times.perf.score_ratio_interval("old", weights=WEIGHTS).squeeze()
     shares = xr.DataArray([0.75, 0.25], {"benchmark": ["a", "b"]})
-    own = times.sel(benchmark=["a", "b"])
-    parts = shares**2 * own.var("execution", ddof=1) / 5 / own.mean("execution") ** 2
-    np.testing.assert_allclose(found["standard_error"], np.sqrt(parts.sum()))
-    np.testing.assert_allclose(found["df"], parts.sum() ** 2 / (parts**2 / 4).sum())
+    weighted = times.sel(benchmark=["a", "b"])
+    squared_errors = (
+        shares**2 * weighted.var("execution", ddof=1) / 5 / weighted.mean("execution") ** 2
+    )
+    np.testing.assert_allclose(interval["standard_error"], np.sqrt(squared_errors.sum()))
+    np.testing.assert_allclose(
+        interval["df"], squared_errors.sum() ** 2 / (squared_errors**2 / 4).sum()
+    )
 
 
 def test_distributions_are_of_weighted_scores():
@@ -176,13 +180,13 @@ def test_distributions_are_of_weighted_scores():
         ("geometric", [1.0, 3.0, 8.0, 24.0]),
         ("arithmetic", [1.0, 12.25, 21.0, 32.25]),
     ):
-        for one in (times, times.chunk(), times.astype(np.float32)):
-            five = one.perf.five_number_summary(method="exact", mean=mean, weights=weights)
-            found = [float(five[name]) for name in ("minimum", "q1", "median", "maximum")]
-            np.testing.assert_allclose(found, np.array(scores)[[0, 0, 1, 3]], rtol=1e-6)
-        drawn = times.perf.score_distribution(mean=mean, weights=weights, rng=1)
-        np.testing.assert_allclose(np.unique(drawn.values.round(9)), np.sort(scores))
-        assert json.loads(drawn.attrs["weights"]) == {"fft": 0.75, "sort": 0.25}
+        for data in (times, times.chunk(), times.astype(np.float32)):
+            five = data.perf.five_number_summary(method="exact", mean=mean, weights=weights)
+            numbers = [float(five[name]) for name in ("minimum", "q1", "median", "maximum")]
+            np.testing.assert_allclose(numbers, np.array(scores)[[0, 0, 1, 3]], rtol=1e-6)
+        distribution = times.perf.score_distribution(mean=mean, weights=weights, rng=1)
+        np.testing.assert_allclose(np.unique(distribution.values.round(9)), np.sort(scores))
+        assert json.loads(distribution.attrs["weights"]) == {"fft": 0.75, "sort": 0.25}
 
 
 @pytest.mark.parametrize("mean", MEANS)
@@ -195,16 +199,16 @@ def test_the_spread_of_a_weighted_score_by_enumeration(mean, statistic):
     of_runs = {"median": np.median, "geometric": lambda x, axis: np.exp(np.log(x).mean(axis))}[
         statistic
     ]
-    drawn = of_runs(runs[:, np.array([[0, 0], [0, 1], [1, 0], [1, 1]])], axis=-1)
+    redraws = of_runs(runs[:, np.array([[0, 0], [0, 1], [1, 0], [1, 1]])], axis=-1)
     scales = {
         "geometric": (np.log, np.exp),
         "harmonic": (np.reciprocal, np.reciprocal),
         "arithmetic": (np.asarray, np.asarray),
     }
-    there, back = scales[mean]
+    scale, back = scales[mean]
     for shared, scores in (
-        ((), np.add.outer(3 * there(drawn[0]), there(drawn[1]))),
-        ("execution", 3 * there(drawn[0]) + there(drawn[1])),
+        ((), np.add.outer(3 * scale(redraws[0]), scale(redraws[1]))),
+        ("execution", 3 * scale(redraws[0]) + scale(redraws[1])),
     ):
         options = {
             "weights": {"b": 1, "a": 3},
@@ -213,20 +217,20 @@ def test_the_spread_of_a_weighted_score_by_enumeration(mean, statistic):
             "shared": shared,
         }
         with warnings.catch_warnings(action="ignore"):
-            found = times.perf.relative_variation(**options, rng=1)
+            variation = times.perf.relative_variation(**options, rng=1)
             random = times.perf.relative_variation(
                 **options, method="monte_carlo", n_resamples=2000, rng=1
             )
         np.testing.assert_allclose(random["standard_deviation"], back(scores / 4).std(), rtol=0.05)
         np.testing.assert_allclose(
-            found["standard_deviation"],
+            variation["standard_deviation"],
             back(scores / 4).std(),
-            rtol=0.05 if found["drawn"] else 1e-12,
+            rtol=0.05 if variation["drawn"] else 1e-12,
         )
         np.testing.assert_allclose(
-            found["performance"], back((there(of_runs(runs, axis=-1)) * [3, 1]).sum() / 4)
+            variation["performance"], back((scale(of_runs(runs, axis=-1)) * [3, 1]).sum() / 4)
         )
-        assert json.loads(found.attrs["weights"]) == {"a": 0.75, "b": 0.25}
+        assert json.loads(variation.attrs["weights"]) == {"a": 0.75, "b": 0.25}
 
 
 @pytest.mark.parametrize(
@@ -237,7 +241,7 @@ def test_the_spread_of_a_weighted_score_by_enumeration(mean, statistic):
 def test_runs_are_required_of_the_weighted_ratio(times, keywords):
     """The interval of the first four runs is that of `score_ratio_interval`; without the benchmark
     that does not count."""
-    found = times.perf.required_runs("old", width=0.05, weights=WEIGHTS, **keywords).squeeze()
+    plan = times.perf.required_runs("old", width=0.05, weights=WEIGHTS, **keywords).squeeze()
     with warnings.catch_warnings(action="ignore"):
         four = (
             times.isel(execution=slice(4))
@@ -245,20 +249,20 @@ def test_runs_are_required_of_the_weighted_ratio(times, keywords):
             .squeeze()
         )
     np.testing.assert_allclose(
-        found.sel(runs=4)[["lower", "upper"]].to_array(),
+        plan.sel(runs=4)[["lower", "upper"]].to_array(),
         four[["lower", "upper"]].to_array(),
         rtol=1e-12,
     )
-    assert json.loads(found.attrs["weights"]) == {"a": 0.75, "b": 0.25}
+    assert json.loads(plan.attrs["weights"]) == {"a": 0.75, "b": 0.25}
 
 
 def test_a_benchmark_that_one_cell_lacks_leaves_the_ratio_of_the_others(times):
     """Weights 3, 1 and 2: without b, 3 to 2."""
     holes = times.where((times["benchmark"] != "b") | (times["version"] != "new"))
     with pytest.warns(UserWarning, match="not measured in every cell"):
-        found = holes.perf.suite_score(weights=[3, 1, 2])
+        scores = holes.perf.suite_score(weights=[3, 1, 2])
     expected = times.sel(benchmark=["a", "c"]).perf.suite_score(weights=[3, 2])
-    np.testing.assert_allclose(found["estimate"], expected["estimate"])
+    np.testing.assert_allclose(scores["estimate"], expected["estimate"])
 
 
 @pytest.mark.parametrize(("light", "heavy", "weight"), [(20, 20, 4.0), (10, 3, 8.0), (4, 1, 4.0)])
@@ -267,12 +271,12 @@ def test_the_weighted_t_over_benchmarks_keeps_its_level(light, heavy, weight):
     errors."""
     weights, experiments = np.repeat([1.0, weight], [light, heavy]), 2000
     ratios = np.exp(0.1 * np.random.default_rng(1).standard_normal((experiments, len(weights))))
-    both = xr.DataArray(
+    mean_ratios = xr.DataArray(
         np.stack([np.ones_like(ratios), ratios]), dims=("version", "experiment", "benchmark")
     )
-    times = both.expand_dims("execution", -1).assign_coords(version=["old", "new"])
-    found = times.perf.score_ratio_interval("old", random_benchmarks=True, weights=weights)
-    assert (found["pvalue"] < 0.05).mean() < 0.05 + 3 * np.sqrt(0.05 * 0.95 / experiments)
+    times = mean_ratios.expand_dims("execution", -1).assign_coords(version=["old", "new"])
+    interval = times.perf.score_ratio_interval("old", random_benchmarks=True, weights=weights)
+    assert (interval["pvalue"] < 0.05).mean() < 0.05 + 3 * np.sqrt(0.05 * 0.95 / experiments)
 
 
 def test_the_weighted_t_over_benchmarks_by_hand():
@@ -282,12 +286,12 @@ def test_the_weighted_t_over_benchmarks_by_hand():
     times = xr.DataArray(
         runs, dims=("version", "benchmark", "execution"), coords={"version": ["old", "new"]}
     )
-    found = times.perf.score_ratio_interval(
+    interval = times.perf.score_ratio_interval(
         "old", random_benchmarks=True, weights=[2, 1, 1]
     ).squeeze()
-    np.testing.assert_allclose(np.log(found["estimate"]), 3 / 4)
-    np.testing.assert_allclose(found["standard_error"] ** 2, 11 / 10 * 3 / 8)
-    np.testing.assert_allclose(found["df"], (25 / 64) / (3 / 8 + 9 / 64 - 10 / 32))
+    np.testing.assert_allclose(np.log(interval["estimate"]), 3 / 4)
+    np.testing.assert_allclose(interval["standard_error"] ** 2, 11 / 10 * 3 / 8)
+    np.testing.assert_allclose(interval["df"], (25 / 64) / (3 / 8 + 9 / 64 - 10 / 32))
 
 
 @pytest.mark.parametrize("weight", [1e6, 1e12])
@@ -298,18 +302,18 @@ def test_a_benchmark_that_outweighs_all_others(weight):
     times = xr.DataArray(
         runs, dims=("version", "benchmark", "execution"), coords={"version": ["old", "new"]}
     )
-    found = times.perf.score_ratio_interval(
+    interval = times.perf.score_ratio_interval(
         "old", random_benchmarks=True, weights=[weight, 1, 1, 1, 1]
     ).squeeze()
-    np.testing.assert_allclose(found["standard_error"] ** 2, (1 + 4 + 9 + 16) / 8, rtol=1e-4)
-    np.testing.assert_allclose(found["df"], 64 / 28, rtol=1e-4)
+    np.testing.assert_allclose(interval["standard_error"] ** 2, (1 + 4 + 9 + 16) / 8, rtol=1e-4)
+    np.testing.assert_allclose(interval["df"], 64 / 28, rtol=1e-4)
 
 
 def test_a_bar_counts_the_cells_of_exact_numbers(times, capsys):
     """Exact quartiles of many machines take time; a bar shows it and changes no number."""
-    shown = times.perf.five_number_summary(method="exact", progress=True)
+    summary = times.perf.five_number_summary(method="exact", progress=True)
     assert "2/2" in capsys.readouterr().err
-    xr.testing.assert_identical(shown, times.perf.five_number_summary(method="exact"))
+    xr.testing.assert_identical(summary, times.perf.five_number_summary(method="exact"))
     assert capsys.readouterr().err == ""
 
 
@@ -327,8 +331,8 @@ def test_unknown_labels_are_named():
         match="missing for 'sort', and given for what is no label of 'benchmark': 'srot'",
     ):
         times.perf.suite_score(weights={"fft": 1, "srot": 2})
-    whole = times.perf.suite_score(weights={"fft": 1, "sort": 2, "walk": 3})
-    assert whole.identical(times.perf.suite_score(weights={"fft": 1, "sort": 2}))
+    scores = times.perf.suite_score(weights={"fft": 1, "sort": 2, "walk": 3})
+    assert scores.identical(times.perf.suite_score(weights={"fft": 1, "sort": 2}))
 
 
 def test_an_extra_label_that_is_misspelt_is_named():
@@ -339,12 +343,12 @@ def test_an_extra_label_that_is_misspelt_is_named():
         sizes={"execution": 3}, variances={"execution": 1e-4}, dims=dims, rng=1
     )
     weights = {"fft": 1, "sort1": 2, "srot1": 9, "sort2": 4, "walk": 3}
-    for given in (
+    for mapping in (
         weights,
         pd.Series(weights),
         pd.Series(weights).rename_axis("benchmark").to_xarray(),
     ):
-        (note,) = times.perf.suite_score(weights=given).perf.notes()
+        (note,) = times.perf.suite_score(weights=mapping).perf.notes()
         assert (note.code, note.aside) == ("unused_weights", True)
         assert note.message == (
             "weights for what is no label of 'benchmark' are left out: 'srot1' (there is 'sort1')"
@@ -359,8 +363,8 @@ def test_an_extra_label_that_is_misspelt_is_named():
         "required_runs": {"baseline": "old", "width": 0.1},
         "plan_suite": {"baseline": "old", "costs": costs, "budget": 1000},
     }.items():
-        found = getattr(times.perf, method)(weights=weights, **choices)
-        assert "unused_weights" in [one.code for one in found.perf.notes()]
+        result = getattr(times.perf, method)(weights=weights, **choices)
+        assert "unused_weights" in [note.code for note in result.perf.notes()]
 
 
 @pytest.mark.parametrize("weights", ["equal", 3.0])

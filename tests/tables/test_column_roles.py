@@ -22,8 +22,8 @@ def table(runs=4, **columns):
     return frame
 
 
-def sizes(frame, **named):
-    return dict(frame.perf.to_timings(**named).sizes)
+def sizes(frame, **roles):
+    return dict(frame.perf.to_timings(**roles).sizes)
 
 
 PLAIN = {"benchmark": 2, "version": 2, "execution": 4}
@@ -159,8 +159,8 @@ def test_ragged_designs_keep_their_labels():
 def test_numbers_that_cut_equally_are_dims(columns, dims):
     """Crossed or nested, with several runs a cell or one; settings by their names also where runs
     were lost."""
-    found = sizes(table(**columns))
-    assert {name: found.get(name) for name in dims} == dims
+    sizes_by_dim = sizes(table(**columns))
+    assert {name: sizes_by_dim.get(name) for name in dims} == dims
 
 
 @pytest.mark.parametrize(
@@ -363,8 +363,8 @@ def test_a_number_without_a_direction_gets_no_verdict():
     ):
         times.perf.compare("a")
     for better, verdict in (("higher", "faster"), ("lower", "slower")):
-        stated = frame.perf.to_timings(value="iops", units="1", better=better)
-        assert stated.perf.compare("a")["verdict"].item() == verdict
+        iops = frame.perf.to_timings(value="iops", units="1", better=better)
+        assert iops.perf.compare("a")["verdict"].item() == verdict
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, "nan", "-Inf"])

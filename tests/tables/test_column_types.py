@@ -18,9 +18,9 @@ def table(**columns):
     )
 
 
-def sizes(frame, **named):
+def sizes(frame, **roles):
     with warnings.catch_warnings(category=perfarray.PerfarrayWarning, action="ignore"):
-        return dict(frame.perf.to_timings(**named).sizes)
+        return dict(frame.perf.to_timings(**roles).sizes)
 
 
 @pytest.mark.parametrize("values", [
@@ -28,13 +28,13 @@ def sizes(frame, **named):
 ], ids=["lists", "records", "sets", "complex numbers"])  # fmt: skip
 def test_what_is_no_label_and_no_number_is_refused(values):
     frame = table(tags=pd.Series(values))
-    for named in ({}, {"tags": "tags"}, {"value": {"time": "time", "tags": "tags"}}):
+    for roles in ({}, {"tags": "tags"}, {"value": {"time": "time", "tags": "tags"}}):
         with pytest.raises(
             ValueError,
             match=r"column 'tags' holds .*, which is neither a number nor a label\. Write "
             r"it as text",
         ):
-            frame.perf.to_timings(**named)
+            frame.perf.to_timings(**roles)
     assert (
         sizes(frame.drop(columns="tags"))
         == sizes(frame.assign(tags=frame["tags"].map(str)[0]))

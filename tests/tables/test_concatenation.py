@@ -13,7 +13,7 @@ from perfarray.timings.notes import Note
 from readers.files_of_our_own import check
 
 
-def table(*benchmarks, machine="a", values=None, **more):
+def table(*benchmarks, machine="a", values=None, **fields):
     """Return a table with one row per benchmark, in seconds."""
     n = len(benchmarks)
     labels = {"benchmark": column_of(benchmarks), "machine": constant_column(machine, n)}
@@ -23,7 +23,7 @@ def table(*benchmarks, machine="a", values=None, **more):
         levels={"execution": np.zeros(n, dtype=np.intp)},
         metrics={"time": times},
         metric="time",
-        **more,
+        **fields,
     )
 
 
@@ -43,42 +43,42 @@ def joined(*tables):
 
 
 def test_labels_in_order_of_first_appearance():
-    found = joined(table("fft", "sort"), table("sort", "hash", machine="b")).squeeze()
-    check(found, benchmark=["fft", "sort", "hash"], time=[[1, np.nan], [2, 1], [np.nan, 2]])
+    times = joined(table("fft", "sort"), table("sort", "hash", machine="b")).squeeze()
+    check(times, benchmark=["fft", "sort", "hash"], time=[[1, np.nan], [2, 1], [np.nan, 2]])
 
 
 def test_shared_and_equal_columns_are_the_same():
     """Tables that share a column and tables with equal columns of their own give the same array."""
-    one = table("fft", "sort", descriptors={"cpu": of_machine("a", "X")})
-    column = Column(codes=one.labels["benchmark"].codes.copy(), labels=["fft", "sort"])
-    for benchmarks in (one.labels["benchmark"], column):
-        two = replace(
+    first = table("fft", "sort", descriptors={"cpu": of_machine("a", "X")})
+    column = Column(codes=first.labels["benchmark"].codes.copy(), labels=["fft", "sort"])
+    for benchmarks in (first.labels["benchmark"], column):
+        second = replace(
             table("fft", "sort", machine="b"),
             labels={"benchmark": benchmarks, "machine": constant_column("b", 2)},
         )
-        found = joined(one, replace(two, descriptors={"cpu": of_machine("b", "Y")})).squeeze()
-        check(found, cpu=["X", "Y"], time=[[1, 1], [2, 2]])
+        times = joined(first, replace(second, descriptors={"cpu": of_machine("b", "Y")})).squeeze()
+        check(times, cpu=["X", "Y"], time=[[1, 1], [2, 2]])
 
 
 def test_tables_that_say_different_things():
     """What they say lies along the labels that tell them apart; what one leaves open is unknown
     there, whatever their order."""
-    one, more = (
+    first, descriptors = (
         table("fft", descriptors=of_everything(os="Linux 6", why="x", ram=8)),
         of_everything(os="Linux 7", ram=8),
     )
     same_machine, other_machine = (
-        table("sort", descriptors=more),
-        table("fft", machine="b", descriptors=more),
+        table("sort", descriptors=descriptors),
+        table("fft", machine="b", descriptors=descriptors),
     )
     for second, dim, labels in (
         (same_machine, "benchmark", ("fft", "sort")),
         (other_machine, "machine", ("a", "b")),
     ):
-        for tables in ((one, second), (second, one)):
-            found = joined(*tables).sel({dim: list(labels)})
-            assert (found["os"].dims, found["why"].dims, found["ram"].dims) == ((dim,), (dim,), ())
-            check(found, os=["Linux 6", "Linux 7"], why=["x", "unknown"], ram=8)
+        for tables in ((first, second), (second, first)):
+            times = joined(*tables).sel({dim: list(labels)})
+            assert (times["os"].dims, times["why"].dims, times["ram"].dims) == ((dim,), (dim,), ())
+            check(times, os=["Linux 6", "Linux 7"], why=["x", "unknown"], ram=8)
 
 
 def test_a_contradiction_is_resolved_by_what_each_table_has_one_of():
@@ -94,14 +94,14 @@ def test_a_contradiction_is_resolved_by_what_each_table_has_one_of():
 def test_tables_that_contradict_each_other_where_nothing_tells_them_apart():
     """Neither is believed."""
     labels = {"benchmark": column_of(("fft", "sort"))}
-    one, two = (
+    first, second = (
         replace(
             table("fft", "sort", descriptors=of_everything(os=value)),
             labels=labels | {"version": column_of(versions)},
         )
         for value, versions in (("A", ("1", "2")), ("B", ("2", "1")))
     )
-    assert joined(one, two)["os"].item() == "unknown"
+    assert joined(first, second)["os"].item() == "unknown"
 
 
 def test_what_a_table_does_not_know():
@@ -111,41 +111,43 @@ def test_what_a_table_does_not_know():
         "time": Metric(values=np.array([5.0])),
         "energy": Metric(values=np.array([7.0]), units="J"),
     }
-    one = table(
+    first = table(
         "fft", descriptors={"cpu": of_machine("a", "X")}, marks={"failed": np.array([True])}
     )
-    found = joined(one, replace(table("fft", machine="b"), metrics=energy)).squeeze()
-    check(found, cpu=["X", "unknown"], failed=[True, False], energy=[np.nan, 7.0])
+    times = joined(first, replace(table("fft", machine="b"), metrics=energy)).squeeze()
+    check(times, cpu=["X", "unknown"], failed=[True, False], energy=[np.nan, 7.0])
 
 
 def test_what_is_known_of_the_whole():
     """Counts add up, attrs stay where all say the same, notes are all kept; nothing else becomes an
     attr."""
     note = Note("odd", "something is odd")
-    known = {
+    fields = {
         "attrs": {"runs": "one"},
         "level_names": {"session": "001"},
         "parts": {"benchmark": ["fft"]},
         "format": "x",
     }
-    one = table("fft", counts={"n_tied": 2}, **known)
-    two = replace(
-        one,
+    first = table("fft", counts={"n_tied": 2}, **fields)
+    second = replace(
+        first,
         labels={"benchmark": column_of(["sort"]), "machine": constant_column("a", 1)},
         counts={"n_tied": 3},
         notes=(note,),
     )
-    both = join_tables([one, two], [{}, {}], [{}, {}])
-    assert both.notes == (note,)
-    assert build(both).attrs == {"format": "x", "metric": "time", "n_tied": 5, "runs": "one"}
-    other = join_tables([one, replace(two, format="y", attrs={"runs": "two"})], [{}, {}], [{}, {}])
-    assert build(other).attrs == {"metric": "time", "n_tied": 5}
+    joint = join_tables([first, second], [{}, {}], [{}, {}])
+    assert joint.notes == (note,)
+    assert build(joint).attrs == {"format": "x", "metric": "time", "n_tied": 5, "runs": "one"}
+    mixed = join_tables(
+        [first, replace(second, format="y", attrs={"runs": "two"})], [{}, {}], [{}, {}]
+    )
+    assert build(mixed).attrs == {"metric": "time", "n_tied": 5}
 
 
 def test_one_name_for_two_things():
-    other = replace(table("sort"), metrics={"time": Metric(values=np.array([1.0]), units="J")})
+    energy = replace(table("sort"), metrics={"time": Metric(values=np.array([1.0]), units="J")})
     with pytest.raises(ValueError, match="'time' means different things in different files"):
-        joined(table("fft"), other)
+        joined(table("fft"), energy)
 
 
 def test_a_text_of_one_dim_stays_along_it():
@@ -155,9 +157,9 @@ def test_a_text_of_one_dim_stays_along_it():
         return {"suite": (("benchmark",), np.array(names, dtype=object))}
 
     first = table("fft", "sort", columns=suites("int", "fp"))
-    found = joined(first, table("sort", "hash", machine="b", columns=suites("fp", "int")))
-    assert found["suite"].dims == ("benchmark",)
-    check(found, suite=["int", "fp", "int"])
-    apart = joined(first, table("sort", machine="b", columns=suites("int")))
-    assert apart["suite"].dims == ("benchmark", "machine", "execution")
-    check(apart.sel(benchmark="sort").squeeze(), suite=["fp", "int"])
+    times = joined(first, table("sort", "hash", machine="b", columns=suites("fp", "int")))
+    assert times["suite"].dims == ("benchmark",)
+    check(times, suite=["int", "fp", "int"])
+    contradicting = joined(first, table("sort", machine="b", columns=suites("int")))
+    assert contradicting["suite"].dims == ("benchmark", "machine", "execution")
+    check(contradicting.sel(benchmark="sort").squeeze(), suite=["fp", "int"])

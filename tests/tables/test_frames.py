@@ -366,6 +366,9 @@ def test_tables_of_one_shape_share_no_label():
     first["execution"].attrs["long_name"] = "run"
     with suppress(ValueError):  # they may be read-only
         first["execution"].values[0] = 7
-    again = frame.perf.to_timings()
-    assert (again["execution"].attrs, again["execution"].values.tolist()) == ({}, [0, 1])
-    assert again.indexes["execution"].tolist() == [0, 1]
+    times_of_frame = frame.perf.to_timings()
+    assert (times_of_frame["execution"].attrs, times_of_frame["execution"].values.tolist()) == (
+        {},
+        [0, 1],
+    )
+    assert times_of_frame.indexes["execution"].tolist() == [0, 1]

@@ -153,8 +153,8 @@ def test_a_quantity_with_a_unit_in_brackets_is_measured(tmp_path, name):
         {"benchmark": 1, "version": 2, "execution": 2},
         unit,
     )
-    named = perfarray.read(tmp_path / "b.csv", dims={"benchmark": 0, name: 1, "time_ms": 2})
-    assert (sorted(named), dict(named.sizes)) == (
+    times = perfarray.read(tmp_path / "b.csv", dims={"benchmark": 0, name: 1, "time_ms": 2})
+    assert (sorted(times), dict(times.sizes)) == (
         sorted([quantity, "time"]),
         {"benchmark": 2, "execution": 2},
     )

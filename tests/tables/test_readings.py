@@ -107,8 +107,8 @@ def test_reader_and_machine_table_agree(tmp_path, texts):
     for name, number in numbers.items():
         expected = np.nan if number is None else number
         np.testing.assert_equal(float(read[name].item()), float(expected), err_msg=name)
-        said = pd.to_numeric(table[name], errors="coerce").item() if name in table else np.nan
-        np.testing.assert_equal(float(said), float(expected), err_msg=name)
+        reading = pd.to_numeric(table[name], errors="coerce").item() if name in table else np.nan
+        np.testing.assert_equal(float(reading), float(expected), err_msg=name)
 
 
 def test_the_order_of_coordinates_does_not_matter():

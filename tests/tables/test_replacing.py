@@ -34,28 +34,28 @@ with replacing(Path(sys.argv[1])) as (fresh,):
 """
 
 
-def leftovers(place):
+def leftovers(target):
     """Return the hidden folders beside a place."""
-    return sorted(place.parent.glob(f".{place.name}.*"))
+    return sorted(target.parent.glob(f".{target.name}.*"))
 
 
-def put(place, text):
-    with replacing(place) as (fresh,):
+def put(target, text):
+    with replacing(target) as (fresh,):
         fresh.write_text(text)
 
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory):
     """Return a folder in which a program was killed while it wrote."""
-    place = tmp_path_factory.mktemp("killed") / "out.zarr"
-    program = subprocess.run([sys.executable, "-c", KILLED, str(place)], check=False)
+    target = tmp_path_factory.mktemp("killed") / "out.zarr"
+    program = subprocess.run([sys.executable, "-c", KILLED, str(target)], check=False)
     assert program.returncode == -signal.SIGKILL
-    assert [sorted(os.listdir(room)) for room in leftovers(place)] == [["0.zarr", module.LOCK]]
-    return place.parent
+    assert [sorted(os.listdir(room)) for room in leftovers(target)] == [["0.zarr", module.LOCK]]
+    return target.parent
 
 
 @pytest.fixture
-def place(killed, tmp_path):
+def target(killed, tmp_path):
     """Return a place to which a program wrote that was killed."""
     return shutil.copytree(killed, tmp_path / "copy") / "out.zarr"
 
@@ -65,12 +65,12 @@ def test_a_file_does_not_replace_a_folder(tmp_path, monkeypatch):
     which is the path without a name."""
     (tmp_path / "data").write_text("data")
     monkeypatch.chdir(tmp_path)
-    for place in (tmp_path, Path("")):
+    for target in (tmp_path, Path("")):
         with pytest.raises(
             IsADirectoryError,
             match="a folder is there, which no file replaces; name a file inside it",
         ):
-            put(place, "report")
+            put(target, "report")
     assert os.listdir(tmp_path) == ["data"]
     assert not leftovers(tmp_path)
 
@@ -92,24 +92,24 @@ def test_a_folder_does_not_replace_a_file(tmp_path):
 @pytest.mark.parametrize("linked", [False, True])
 def test_a_pipe_is_written_into(tmp_path, linked):
     """It stays a pipe, also behind a link, and nothing is left beside it."""
-    pipe, place = tmp_path / "pipe.md", tmp_path / "link.md"
+    pipe, target = tmp_path / "pipe.md", tmp_path / "link.md"
     os.mkfifo(pipe)
-    place = Path(os.symlink(pipe, place) or place) if linked else pipe
+    target = Path(os.symlink(pipe, target) or target) if linked else pipe
     names = sorted(os.listdir(tmp_path))
     with ThreadPoolExecutor(1) as pool:
         content = pool.submit(pipe.read_text)
         try:
-            put(place, "report")
+            put(target, "report")
         finally:  # a reader that nobody has written to would wait for ever
             with suppress(OSError):
                 os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
         assert content.result(60) == "report"
     assert stat.S_ISFIFO(pipe.stat().st_mode)
-    assert place.is_symlink() is linked
+    assert target.is_symlink() is linked
     assert sorted(os.listdir(tmp_path)) == names
     with (
         pytest.raises(NotADirectoryError, match="which no folder replaces"),
-        replacing(place) as (fresh,),
+        replacing(target) as (fresh,),
     ):
         fresh.mkdir()
     assert stat.S_ISFIFO(pipe.stat().st_mode)
@@ -145,14 +145,14 @@ def test_a_socket_stays(tmp_path, monkeypatch):
 def test_what_is_replaced_keeps_its_mode(tmp_path):
     """A file that only its owner may read stays so, behind a link as well; a new one gets the usual
     mode."""
-    place, link, usual = tmp_path / "out.html", tmp_path / "link.html", tmp_path / "usual"
+    target, link, usual = tmp_path / "out.html", tmp_path / "link.html", tmp_path / "usual"
     usual.write_text("")
-    put(place, "first")
-    assert place.stat().st_mode == usual.stat().st_mode
-    place.chmod(0o600)
-    link.symlink_to(place)
+    put(target, "first")
+    assert target.stat().st_mode == usual.stat().st_mode
+    target.chmod(0o600)
+    link.symlink_to(target)
     put(link, "second")
-    assert (link.is_symlink(), place.read_text(), stat.S_IMODE(place.stat().st_mode)) == (
+    assert (link.is_symlink(), target.read_text(), stat.S_IMODE(target.stat().st_mode)) == (
         True,
         "second",
         0o600,
@@ -160,49 +160,49 @@ def test_what_is_replaced_keeps_its_mode(tmp_path):
 
 
 @needs_locks
-def test_the_next_workspace_removes_that_of_a_killed_program(place):
+def test_the_next_workspace_removes_that_of_a_killed_program(target):
     """`convert --stream` has its large file there."""
-    assert len(leftovers(place)) == 1
-    with workspace(place) as room:
-        assert leftovers(place) == [room]
-    assert not leftovers(place)
+    assert len(leftovers(target)) == 1
+    with workspace(target) as room:
+        assert leftovers(target) == [room]
+    assert not leftovers(target)
 
 
 @needs_locks
-def test_the_next_write_removes_what_a_killed_one_left(place):
+def test_the_next_write_removes_what_a_killed_one_left(target):
     """To the same place only: a write to another one beside it leaves it alone."""
-    put(place.with_name("out"), "other")
-    assert len(leftovers(place)) == 1
-    put(place, "new")
-    assert sorted(os.listdir(place.parent)) == ["out", "out.zarr"]
-    assert place.read_text() == "new"
+    put(target.with_name("out"), "other")
+    assert len(leftovers(target)) == 1
+    put(target, "new")
+    assert sorted(os.listdir(target.parent)) == ["out", "out.zarr"]
+    assert target.read_text() == "new"
 
 
 @needs_locks
-def test_a_write_that_goes_on_is_left_alone(place):
-    with replacing(place) as (first,):
+def test_a_write_that_goes_on_is_left_alone(target):
+    with replacing(target) as (first,):
         first.write_text("first")
-        put(place, "second")
-        assert leftovers(place) == [first.parent]
-        assert place.read_text() == "second"
-    assert place.read_text() == "first"
-    assert not leftovers(place)
+        put(target, "second")
+        assert leftovers(target) == [first.parent]
+        assert target.read_text() == "second"
+    assert target.read_text() == "first"
+    assert not leftovers(target)
 
 
 @needs_locks
 @pytest.mark.parametrize(
-    "other", ["no lock", "another machine", "another place", "a system without locks"]
+    "reason", ["no lock", "another machine", "another place", "a system without locks"]
 )
-def test_what_is_not_surely_ours_stays(place, monkeypatch, other):
-    (room,) = leftovers(place)
-    if other == "no lock":
+def test_what_is_not_surely_ours_stays(target, monkeypatch, reason):
+    (room,) = leftovers(target)
+    if reason == "no lock":
         (room / module.LOCK).unlink()
-    elif other == "another machine":
+    elif reason == "another machine":
         monkeypatch.setattr(module.platform, "node", lambda: "elsewhere")
-    elif other == "another place":
+    elif reason == "another place":
         (room / module.LOCK).write_text(module._signature(Path("in.zarr")))
     else:
         monkeypatch.setattr(module, "_lock", lambda _: False)
-    put(place, "new")
-    assert leftovers(place) == [room]
-    assert place.read_text() == "new"
+    put(target, "new")
+    assert leftovers(target) == [room]
+    assert target.read_text() == "new"

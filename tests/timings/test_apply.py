@@ -43,22 +43,22 @@ def test_a_formula_of_much_gets_a_little_at_a_time(monkeypatch):
     """Blocks are no larger than they may be where there is a dim to split; inputs without that dim
     come whole."""
     monkeypatch.setattr(apply, "BLOCK", 800)
-    seen = []
+    shapes = []
 
     def kernel(values, weights):
-        seen.append((values.shape, weights.shape))
+        shapes.append((values.shape, weights.shape))
         return ((values * weights).sum(axis=-1),)
 
     values = xr.DataArray(
         np.arange(300.0).reshape(3, 20, 5), dims=("machine", "benchmark", "execution")
     )
     weights = xr.DataArray([[1.0], [2.0], [3.0]], dims=("machine", "execution"))
-    found = apply.apply(
+    result = apply.apply(
         kernel, values, weights, core=[("execution",), ("execution",)], outputs={"sum": Output()}
     )
-    assert seen == [((3, size, 5), (3, 1, 1)) for size in (5, 5, 5, 5)]
+    assert shapes == [((3, size, 5), (3, 1, 1)) for size in (5, 5, 5, 5)]
     np.testing.assert_array_equal(
-        found["sum"], (values * weights.isel(execution=0)).sum("execution")
+        result["sum"], (values * weights.isel(execution=0)).sum("execution")
     )
 
 

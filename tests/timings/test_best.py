@@ -95,19 +95,23 @@ def test_best_of_reciprocals_has_the_reciprocal_ratio(times, ask):
     xr.testing.assert_equal(ours, ask(times, "min"))
     if ours.attrs["method"] != "percentile":  # between replicates, p-values are interpolated
         np.testing.assert_allclose(ours["pvalue"], theirs["pvalue"], atol=1e-12)
-    for here, there in (("estimate", "estimate"), ("lower", "upper"), ("statistic", "statistic")):
-        if here in ours:
-            np.testing.assert_allclose(ours[here], 1 / theirs[there], rtol=1e-12)
+    for name, mirrored in (
+        ("estimate", "estimate"),
+        ("lower", "upper"),
+        ("statistic", "statistic"),
+    ):
+        if name in ours:
+            np.testing.assert_allclose(ours[name], 1 / theirs[mirrored], rtol=1e-12)
 
 
 def test_speedups_of_the_best(times):
     """How many times as fast is the same said of times and of rates; a suite of rates has no
     overall speedup."""
     rates = as_rates(1 / times)
-    found = times.perf.speedup("old", statistic="best")["estimate"]
-    np.testing.assert_array_equal(found, times.perf.speedup("old", statistic="min")["estimate"])
+    speedup = times.perf.speedup("old", statistic="best")["estimate"]
+    np.testing.assert_array_equal(speedup, times.perf.speedup("old", statistic="min")["estimate"])
     np.testing.assert_allclose(
-        rates.perf.speedup("old", statistic="best")["estimate"], found, rtol=1e-13
+        rates.perf.speedup("old", statistic="best")["estimate"], speedup, rtol=1e-13
     )
     total = times.min("execution").sum("benchmark")
     expected = total.sel(version="old") / total.sel(version="new")
@@ -126,29 +130,32 @@ def test_stopped_rates_bound_the_best(limit, bound):
         coords={"version": ["old", "new"]},
     )
     for times, at in ((as_rates(values), limit), (1 / values, 1 / limit)):
-        stopped = times.assign_coords(
+        with_stopped_runs = times.assign_coords(
             censored=values.isnull(), censored_at=xr.where(values.isnull(), at, np.nan)
         )
-        found = stopped.perf.speedup("old", statistic="best")
-        assert (found["bound"].item(), found["estimate"].item()) == (bound, max(3.0, limit) / 2.0)
+        speedup = with_stopped_runs.perf.speedup("old", statistic="best")
+        assert (speedup["bound"].item(), speedup["estimate"].item()) == (
+            bound,
+            max(3.0, limit) / 2.0,
+        )
 
 
 def test_stopped_rates_bound_a_ratio_of_the_best(times):
     """The candidate's best rate is at most what its limits give, so the lower limit is open and
     nothing speaks for it."""
-    stopped = xr.zeros_like(times, dtype=bool)
-    stopped.loc[{"benchmark": "fft", "version": "new"}] = [True, False, False, False, False]
+    marks = xr.zeros_like(times, dtype=bool)
+    marks.loc[{"benchmark": "fft", "version": "new"}] = [True, False, False, False, False]
     rates = as_rates(1 / times).assign_coords(
-        censored=stopped, censored_at=xr.where(stopped, 0.5, np.nan)
+        censored=marks, censored_at=xr.where(marks, 0.5, np.nan)
     )
-    found = rates.perf.score_ratio_interval(
+    interval = rates.perf.score_ratio_interval(
         "old", statistic="best", method="percentile", n_resamples=99, rng=1
     )
-    assert found["lower"].item() == 0
-    assert np.isfinite(found["upper"].item())
-    best = (1 / times).where(~stopped, 0.5).max("execution")
+    assert interval["lower"].item() == 0
+    assert np.isfinite(interval["upper"].item())
+    best = (1 / times).where(~marks, 0.5).max("execution")
     ratio = best.sel(version="new") / best.sel(version="old")
-    np.testing.assert_allclose(found["estimate"].squeeze(), np.exp(np.log(ratio).mean()))
+    np.testing.assert_allclose(interval["estimate"].squeeze(), np.exp(np.log(ratio).mean()))
 
 
 @pytest.mark.parametrize(
@@ -183,13 +190,13 @@ def test_principal_components_of_the_best():
         {"machine": list("abcd"), "benchmark": list("xyz")},
     )
     rates = as_rates(xr.DataArray(values, labels, ("machine", "benchmark", "execution")))
-    found = rates.perf.principal_components(statistic="best")
+    components = rates.perf.principal_components(statistic="best")
     expected = (
         rates.max("execution", keep_attrs=True)
         .expand_dims(execution=1, axis=-1)
         .perf.principal_components()
     )
-    np.testing.assert_allclose(found["score"], expected["score"], rtol=1e-12)
+    np.testing.assert_allclose(components["score"], expected["score"], rtol=1e-12)
     assert "slow_end" in codes(rates.perf.principal_components(statistic="min"))
 
 

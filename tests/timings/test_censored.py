@@ -14,13 +14,13 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at a limit")
 OLD = [10.1, 9.9, 10.2, 9.8, 10.0, 10.3, 9.7, 10.0]
 
 
-def timings(new=(), old=(), limit=60.0, *, known=True, better="lower"):
+def timings(new=(), old=(), limit=60.0, *, limits_known=True, better="lower"):
     """Eight runs a side: those given, and for the rest runs that were stopped at the limit."""
     values = np.full((2, 8), np.nan)
     values[0, : len(old)], values[1, : len(new)] = old, new
-    stopped = np.isnan(values)
-    coords = {"version": ["old", "new"], "censored": (("version", "execution"), stopped)}
-    if known:
+    is_stopped = np.isnan(values)
+    coords = {"version": ["old", "new"], "censored": (("version", "execution"), is_stopped)}
+    if limits_known:
         coords["censored_at"] = (("version", "execution"), np.full((2, 8), limit))
     attrs = {"units": "s" if better == "lower" else "1", "better": better}
     return xr.DataArray(values, coords, ("version", "execution"), "time", attrs)
@@ -29,7 +29,7 @@ def timings(new=(), old=(), limit=60.0, *, known=True, better="lower"):
 SIX_OF_EIGHT = timings(new=[9.0, 9.2], old=OLD)
 NEW = [9.0, 9.2, 9.1, 9.3, 9.05, 9.15, 8.9]
 SEVEN_OF_EIGHT = timings(new=NEW, old=OLD)
-UNLIMITED = timings(new=NEW, old=OLD, known=False)
+UNLIMITED = timings(new=NEW, old=OLD, limits_known=False)
 STOPPED_BASELINE = timings(new=[*NEW, 9.0], old=OLD[:6])
 BOTH = timings(new=NEW, old=OLD[:6])
 METHODS = [
@@ -58,14 +58,14 @@ class TestCompare:
     def test_six_of_eight_candidates(self, keywords):
         """Two runs that ended faster do not make a system fast: the ratio is at least what the
         limits give; turned round, at most."""
-        found, turned = (
+        verdicts, turned = (
             SIX_OF_EIGHT.perf.compare(baseline, **keywords) for baseline in ("old", "new")
         )
-        assert found["verdict"].item() == found["suite_verdict"].item() == "slower"
-        assert (found["upper"].item(), found["kind"].item()) == (np.inf, "at_least")
-        np.testing.assert_allclose(found["estimate"], (9.0 + 9.2 + 6 * 60) / 80.0)
-        assert found["pvalue"] < 0.05
-        assert found["lower"] > 1
+        assert verdicts["verdict"].item() == verdicts["suite_verdict"].item() == "slower"
+        assert (verdicts["upper"].item(), verdicts["kind"].item()) == (np.inf, "at_least")
+        np.testing.assert_allclose(verdicts["estimate"], (9.0 + 9.2 + 6 * 60) / 80.0)
+        assert verdicts["pvalue"] < 0.05
+        assert verdicts["lower"] > 1
         assert (turned["verdict"].item(), turned["lower"].item(), turned["kind"].item()) == (
             "faster",
             0.0,
@@ -88,8 +88,8 @@ class TestCompare:
                 "at_least",
             ),
             (timings(new=[9.0, 9.2], old=OLD[:7]), {}, "inconclusive", "unbounded"),
-            (timings(new=[9.0] * 7, old=OLD, known=False), {}, "inconclusive", "unbounded"),
-            (timings(new=[11.0] * 7, old=OLD, known=False), {}, "inconclusive", "unbounded"),
+            (timings(new=[9.0] * 7, old=OLD, limits_known=False), {}, "inconclusive", "unbounded"),
+            (timings(new=[11.0] * 7, old=OLD, limits_known=False), {}, "inconclusive", "unbounded"),
             (timings(new=[9.0, 9.2], old=OLD, limit=1.0, better="higher"), {}, "slower", "at_most"),
             (timings(new=[11.0, 11.2], old=OLD, better="higher"), {}, "inconclusive", "at_most"),
             (SIX_OF_EIGHT, {"paired": "execution"}, "slower", "at_least"),
@@ -98,22 +98,22 @@ class TestCompare:
     def test_verdicts(self, times, keywords, verdict, kind):
         """A stopped time is at least its limit, a rate at most, and of a run without a limit
         nothing is known."""
-        found = times.perf.compare("old", **keywords)
+        verdicts = times.perf.compare("old", **keywords)
         assert (
-            found["verdict"].item(),
-            found["kind"].item(),
-            found["pvalue_equivalent"].item(),
+            verdicts["verdict"].item(),
+            verdicts["kind"].item(),
+            verdicts["pvalue_equivalent"].item(),
         ) == (verdict, kind, 1.0)
-        assert (found["lower"].item() <= 0, found["upper"].item() == np.inf) == (
+        assert (verdicts["lower"].item() <= 0, verdicts["upper"].item() == np.inf) == (
             kind != "at_least",
             kind != "at_most",
         )
-        assert np.isneginf(found["lower"].item()) == (
+        assert np.isneginf(verdicts["lower"].item()) == (
             kind == "unbounded"
         )  # the whole line, as of ratio_interval
-        assert (found["pvalue"].item() == 1.0) == (verdict == "inconclusive")
+        assert (verdicts["pvalue"].item() == 1.0) == (verdict == "inconclusive")
         for name in ("estimate", "suite_estimate"):
-            assert np.isnan(found[name].item()) == (kind == "unbounded")
+            assert np.isnan(verdicts[name].item()) == (kind == "unbounded")
 
     @pytest.mark.parametrize(
         ("times", "expected"),
@@ -136,13 +136,17 @@ class TestCompare:
 
     def test_drop_is_the_way_without_them(self):
         """As is another mark: a failed run that was stopped as well tells nothing."""
-        found = SIX_OF_EIGHT.perf.compare("old", censored="drop")
-        assert (found["verdict"].item(), found.attrs["censored"], found.attrs["n_censored"]) == (
+        verdicts = SIX_OF_EIGHT.perf.compare("old", censored="drop")
+        assert (
+            verdicts["verdict"].item(),
+            verdicts.attrs["censored"],
+            verdicts.attrs["n_censored"],
+        ) == (
             "faster",
             "drop",
             6,
         )
-        assert [note.code for note in found.perf.notes()] == ["censored", "two_units"]
+        assert [note.code for note in verdicts.perf.notes()] == ["censored", "two_units"]
         assert (
             SIX_OF_EIGHT.assign_coords(failed=SIX_OF_EIGHT["censored"])
             .perf.compare("old")["verdict"]
@@ -158,10 +162,10 @@ class TestCompare:
         with pytest.warns(
             perfarray.PerfarrayWarning, match="6 runs of the candidate were stopped at a limit"
         ) as caught:
-            found = SIX_OF_EIGHT.perf.compare("old")
+            verdicts = SIX_OF_EIGHT.perf.compare("old")
         (note,) = caught[0].message.notes
         assert (note.code, note.values) == ("censored", {"candidate": 6, "baseline": 0})
-        assert (found.attrs["censored"], found.attrs["n_censored"]) == ("bound", 6)
+        assert (verdicts.attrs["censored"], verdicts.attrs["n_censored"]) == ("bound", 6)
 
     @pytest.mark.parametrize(
         "limit",
@@ -205,12 +209,12 @@ class TestCompare:
         times = xr.concat(
             [SIX_OF_EIGHT, calm], dim="benchmark", combine_attrs="override"
         ).assign_coords(benchmark=["fft", "sort"])
-        found = times.perf.compare("old")
-        assert found["verdict"].values.ravel().tolist() == ["slower", "faster"]
+        verdicts = times.perf.compare("old")
+        assert verdicts["verdict"].values.ravel().tolist() == ["slower", "faster"]
         np.testing.assert_allclose(
-            found["upper"].values.ravel()[1], calm.perf.compare("old")["upper"].item()
+            verdicts["upper"].values.ravel()[1], calm.perf.compare("old")["upper"].item()
         )
-        assert found["suite_upper"].item() == np.inf
+        assert verdicts["suite_upper"].item() == np.inf
         assert times.perf.compare("new")["suite_lower"].item() == 0.0
 
     def test_all_pairs_and_other_timings_as_baseline(self):
@@ -231,9 +235,9 @@ class TestCompare:
         times = runs.assign_coords(
             censored=runs.isnull() & (runs["version"] == "new"), censored_at=60.0
         )
-        found = times.perf.compare("old")
-        np.testing.assert_allclose(found["estimate"], (0.9 * 4 * 10 + 60) / 5 / 10, rtol=1e-12)
-        assert found["verdict"].item() == "slower"
+        verdicts = times.perf.compare("old")
+        np.testing.assert_allclose(verdicts["estimate"], (0.9 * 4 * 10 + 60) / 5 / 10, rtol=1e-12)
+        assert verdicts["verdict"].item() == "slower"
 
 
 @pytest.mark.parametrize("chunks", [{"version": 1}, {"execution": -1}])
@@ -269,11 +273,11 @@ class TestIntervals:
 
     def test_ratio(self):
         for keywords in ({}, {"method": "basic", "rng": 1}):
-            found = SIX_OF_EIGHT.perf.ratio_interval("old", **keywords)
-            assert (found["upper"].item(), found["kind"].item()) == (np.inf, "at_least")
-            assert found["lower"] > 1
-            other = SIX_OF_EIGHT.perf.ratio_interval("new", **keywords)
-            assert (other["lower"].item(), other["kind"].item()) == (0.0, "at_most")
+            interval = SIX_OF_EIGHT.perf.ratio_interval("old", **keywords)
+            assert (interval["upper"].item(), interval["kind"].item()) == (np.inf, "at_least")
+            assert interval["lower"] > 1
+            mirrored = SIX_OF_EIGHT.perf.ratio_interval("new", **keywords)
+            assert (mirrored["lower"].item(), mirrored["kind"].item()) == (0.0, "at_most")
         np.testing.assert_allclose(
             SIX_OF_EIGHT.perf.ratio_interval("old")["lower"],
             SIX_OF_EIGHT.perf.compare("old")["lower"],
@@ -287,26 +291,26 @@ class TestIntervals:
             .rename("gain")
             .assign_attrs(units="1")
         )
-        found = below.perf.ratio_interval("new")
-        assert (found["lower"].item(), found["kind"].item()) == (-np.inf, "at_most")
-        both = timings(new=[9.0, 9.2], old=[10.0, 10.2, 9.9]).perf.ratio_interval("new")
-        assert (both["lower"].item(), both["upper"].item(), both["kind"].item()) == (
+        interval = below.perf.ratio_interval("new")
+        assert (interval["lower"].item(), interval["kind"].item()) == (-np.inf, "at_most")
+        complete = timings(new=[9.0, 9.2], old=[10.0, 10.2, 9.9]).perf.ratio_interval("new")
+        assert (complete["lower"].item(), complete["upper"].item(), complete["kind"].item()) == (
             -np.inf,
             np.inf,
             "unbounded",
         )
 
     def test_mean(self):
-        found = SIX_OF_EIGHT.perf.mean_interval()
-        assert np.isposinf(found["upper"].values).tolist() == [False, True]
+        interval = SIX_OF_EIGHT.perf.mean_interval()
+        assert np.isposinf(interval["upper"].values).tolist() == [False, True]
         with pytest.warns(perfarray.PerfarrayWarning, match="not normal"):
             plain = ended(SIX_OF_EIGHT, 60.0).perf.mean_interval()
-        np.testing.assert_allclose(found["lower"], plain["lower"])
+        np.testing.assert_allclose(interval["lower"], plain["lower"])
         rate = SIX_OF_EIGHT.assign_attrs(better="higher").perf.mean_interval()
         assert np.isneginf(rate["lower"].values).tolist() == [False, True]
 
 
-def suite(*, known=True):
+def suite(*, limits_known=True):
     """Six benchmarks, the new version 10 % faster; on the first, six of its eight runs were stopped
     at 60 s."""
     rng = np.random.default_rng(1)
@@ -324,7 +328,7 @@ def suite(*, known=True):
         name="time",
         attrs={"units": "s"},
     )
-    return times.assign_coords(censored_at=60.0) if known else times
+    return times.assign_coords(censored_at=60.0) if limits_known else times
 
 
 def stopped_at(limits, values):
@@ -345,14 +349,14 @@ class TestSuites:
         "keywords", [{"sensitivity": True}, {"method": "percentile", "rng": 1, "sensitivity": True}]
     )
     def test_ratio(self, keywords):
-        found, turned = (
+        interval, turned = (
             suite().perf.score_ratio_interval(baseline, **keywords) for baseline in ("old", "new")
         )
-        assert found["lower"].item() > 1
-        assert (found["upper"].item(), turned["lower"].item()) == (np.inf, 0.0)
-        assert found["pvalue"].item() < 0.05
-        assert np.isfinite(found["upper_without"].sel(benchmark="a")).item()
-        assert np.isinf(found["upper_without"].drop_sel(benchmark="a")).all()
+        assert interval["lower"].item() > 1
+        assert (interval["upper"].item(), turned["lower"].item()) == (np.inf, 0.0)
+        assert interval["pvalue"].item() < 0.05
+        assert np.isfinite(interval["upper_without"].sel(benchmark="a")).item()
+        assert np.isinf(interval["upper_without"].drop_sel(benchmark="a")).all()
         assert (
             suite().perf.score_ratio_interval("old", censored="drop", **keywords)["upper"].item()
             < 1
@@ -360,13 +364,17 @@ class TestSuites:
 
     def test_a_limit_nobody_knows(self):
         """The benchmark is not left out of the suite for having no run that ended."""
-        nothing = suite(known=False)
+        nothing = suite(limits_known=False)
         nothing[1, 0] = np.nan
         nothing["censored"][1, 0] = True
         with warnings.catch_warnings(action="ignore"):
-            for times in (suite(known=False), nothing):
-                found = times.perf.score_ratio_interval("old")
-                assert (found["lower"].item(), found["upper"].item(), found["pvalue"].item()) == (
+            for times in (suite(limits_known=False), nothing):
+                interval = times.perf.score_ratio_interval("old")
+                assert (
+                    interval["lower"].item(),
+                    interval["upper"].item(),
+                    interval["pvalue"].item(),
+                ) == (
                     0.0,
                     np.inf,
                     1.0,
@@ -391,37 +399,37 @@ class TestSuites:
         assert (ask("old", dim="version", rng=1, censored="drop")["pvalue"] <= 0.05).mean() > 0.15
 
     def test_ranks_take_the_worst(self):
-        found = suite().perf.hierarchical_performance_test("old")
+        tests = suite().perf.hierarchical_performance_test("old")
         worst = (
             suite()
             .fillna(1e9)
             .drop_vars(["censored", "censored_at"])
             .perf.hierarchical_performance_test("old")
         )
-        assert found["confidence"].item() == worst["confidence"].item()
+        assert tests["confidence"].item() == worst["confidence"].item()
 
     def test_no_factor_is_left_where_most_runs_were_stopped(self):
         """It is a bound of 0, not one made of what stands in their place."""
         times = xr.concat([SIX_OF_EIGHT] * 6, dim="benchmark", combine_attrs="override")
-        found = times.perf.hierarchical_performance_test("old")
-        assert (found["confidence"].item(), found["speedup"].item()) == (0.0, 0.0)
+        tests = times.perf.hierarchical_performance_test("old")
+        assert (tests["confidence"].item(), tests["speedup"].item()) == (0.0, 0.0)
 
     def test_ranks_of_a_baseline_without_limits(self):
         """Its stopped runs may have been about to end: they count as the fastest of all."""
-        old = suite(known=False).assign_coords(
+        old = suite(limits_known=False).assign_coords(
             version=["new", "old"]
         )  # the names changed: the stopped side is the baseline now
         slow = old.where(old["version"] == "old", 0.5 * old).assign_attrs(old.attrs)
-        found, known = (
+        tests, with_known_ends = (
             slow.perf.hierarchical_performance_test("old"),
             suite().assign_coords(version=["new", "old"]),
         )
         ended = (
-            known.where(known["version"] == "old", 0.5 * known)
+            with_known_ends.where(with_known_ends["version"] == "old", 0.5 * with_known_ends)
             .assign_attrs(old.attrs)
             .perf.hierarchical_performance_test("old")
         )
-        assert found["confidence"].item() < ended["confidence"].item()
+        assert tests["confidence"].item() < ended["confidence"].item()
 
     def test_scores_are_bounds(self):
         plain = suite().fillna(60.0).drop_vars(["censored", "censored_at"])
@@ -435,7 +443,9 @@ class TestSuites:
         assert np.isnan(
             suite().perf.relative_variation()["relative_variation"].values
         ).tolist() == [False, True]
-        assert np.isnan(suite(known=False).perf.suite_score()["estimate"].values).tolist() == [
+        assert np.isnan(
+            suite(limits_known=False).perf.suite_score()["estimate"].values
+        ).tolist() == [
             False,
             True,
         ]
@@ -469,25 +479,25 @@ class TestSpeedups:
     )
     def test_observed(self, statistic, times, bound, significant):
         """Where it is exact, it and its p-value are those of runs that took any longer."""
-        found, overall = (
+        speedup, overall = (
             times.perf.speedup("old", statistic=statistic),
             times.perf.overall_speedup("old", statistic=statistic),
         )
-        assert (found["bound"].item(), overall["bound"].item()) == (bound, bound)
+        assert (speedup["bound"].item(), overall["bound"].item()) == (bound, bound)
         assert (
-            np.isnan(found["estimate"].item())
+            np.isnan(speedup["estimate"].item())
             == np.isnan(overall["speedup"].item())
             == (bound == "unknown")
         )
-        far = ended(times, 1e4)
+        far_ended = ended(times, 1e4)
         if bound == "exact":
             np.testing.assert_allclose(
-                found["estimate"], far.perf.speedup("old", statistic=statistic)["estimate"]
+                speedup["estimate"], far_ended.perf.speedup("old", statistic=statistic)["estimate"]
             )
         if significant is not None:
-            test, known = (
-                each.perf.speedup_test("old", statistic=statistic, confidence_level=0.95)
-                for each in (times, far)
+            test, known_test = (
+                data.perf.speedup_test("old", statistic=statistic, confidence_level=0.95)
+                for data in (times, far_ended)
             )
             assert (test["significant"].item(), np.isfinite(test["speedup"].item())) == (
                 significant,
@@ -495,13 +505,14 @@ class TestSpeedups:
             )
             if bound == "exact":
                 np.testing.assert_allclose(
-                    test[["pvalue", "speedup"]].to_array(), known[["pvalue", "speedup"]].to_array()
+                    test[["pvalue", "speedup"]].to_array(),
+                    known_test[["pvalue", "speedup"]].to_array(),
                 )
 
     def test_means_of_a_stopped_candidate_conclude_nothing(self):
-        found = SEVEN_OF_EIGHT.perf.speedup_test("old")
-        assert (found["significant"].item(), found["test"].item()) == (False, "cannot conclude")
-        assert np.isnan(found["confidence_level"])
+        tests = SEVEN_OF_EIGHT.perf.speedup_test("old")
+        assert (tests["significant"].item(), tests["test"].item()) == (False, "cannot conclude")
+        assert np.isnan(tests["confidence_level"])
         assert SEVEN_OF_EIGHT.perf.speedup_test("old", censored="drop")["significant"].item()
 
 
@@ -525,24 +536,29 @@ class TestProbabilities:
     def test_between_bounds(self, times, at_least, at_most):
         """Any end gives a probability between the bounds, with limits inside theirs; where they are
         equal, it does not matter which."""
-        found = times.perf.prob_faster("old", rng=1)
-        assert (found["at_least"].item(), found["at_most"].item()) == (at_least, at_most)
+        probability = times.perf.prob_faster("old", rng=1)
+        assert (probability["at_least"].item(), probability["at_most"].item()) == (
+            at_least,
+            at_most,
+        )
         np.testing.assert_equal(
-            found["estimate"].item(), at_least if at_least == at_most else np.nan
+            probability["estimate"].item(), at_least if at_least == at_most else np.nan
         )
         longer = (61.0, 62.0), (62.0, 61.0), (1e6, 60.5), (60.1, 60.1)
         for new, old in longer if times.attrs["better"] == "lower" else [(8.9, 8.9), (1e-3, 1e-3)]:
-            known = ended(times, xr.where(times["version"] == "new", new, old))
-            whole = known.perf.prob_faster("old", rng=1)
-            assert found["at_least"] <= whole["estimate"] <= found["at_most"]
-            assert found["lower"] <= whole["lower"] + 1e-12
-            assert found["upper"] >= whole["upper"] - 1e-12
+            ended_times = ended(times, xr.where(times["version"] == "new", new, old))
+            known_probability = ended_times.perf.prob_faster("old", rng=1)
+            assert (
+                probability["at_least"] <= known_probability["estimate"] <= probability["at_most"]
+            )
+            assert probability["lower"] <= known_probability["lower"] + 1e-12
+            assert probability["upper"] >= known_probability["upper"] - 1e-12
             if at_least == at_most:
                 for name in ("estimate", "lower", "upper", "tied", "n"):
-                    np.testing.assert_allclose(found[name], whole[name])
+                    np.testing.assert_allclose(probability[name], known_probability[name])
                 fastest = [
-                    each.perf.prob_fastest(dim="version", rng=1)["estimate"]
-                    for each in (times, known)
+                    data.perf.prob_fastest(dim="version", rng=1)["estimate"]
+                    for data in (times, ended_times)
                 ]
                 np.testing.assert_allclose(*fastest)
 
@@ -566,26 +582,28 @@ class TestProbabilities:
         ).assign_coords(benchmark=["a", "b"])
         for baseline in ("old", "new"):
             with pytest.warns(perfarray.PerfarrayWarning, match="method='empirical'"):
-                found = times.perf.prob_faster(baseline, rng=1, method="mixture", n_resamples=3)
+                probability = times.perf.prob_faster(
+                    baseline, rng=1, method="mixture", n_resamples=3
+                )
             for result in (
-                found,
+                probability,
                 times.perf.prob_fastest(dim="version", rng=1, method="mixture", n_resamples=3),
             ):
-                known = result[["estimate", "lower", "upper", "tied"]].notnull().to_array()
-                assert not known.sel(benchmark="a").any()
-                assert known.sel(benchmark="b").all()
+                is_given = result[["estimate", "lower", "upper", "tied"]].notnull().to_array()
+                assert not is_given.sel(benchmark="a").any()
+                assert is_given.sel(benchmark="b").all()
 
 
 def test_agreement():
     """No method calls the side with stopped runs the faster one, in either direction."""
     for baseline, wrong in (("old", "faster"), ("new", "slower")):
-        found = SIX_OF_EIGHT.expand_dims(benchmark=["a"]).perf.agreement(baseline, rng=1)
-        assert not (found["verdict"] == wrong).any()
-        assert not (found["suite_verdict"] == wrong).any()
-        assert "censored" in [note.code for note in found.perf.notes()]
-    whole = suite().perf.agreement("old", rng=1)
-    assert not (whole["verdict"].sel(benchmark="a") == "faster").any()
-    assert (whole["suite_verdict"] != "faster").all()
+        agreement = SIX_OF_EIGHT.expand_dims(benchmark=["a"]).perf.agreement(baseline, rng=1)
+        assert not (agreement["verdict"] == wrong).any()
+        assert not (agreement["suite_verdict"] == wrong).any()
+        assert "censored" in [note.code for note in agreement.perf.notes()]
+    without_censoring = suite().perf.agreement("old", rng=1)
+    assert not (without_censoring["verdict"].sel(benchmark="a") == "faster").any()
+    assert (without_censoring["suite_verdict"] != "faster").all()
 
 
 class TestRunEstimate:
@@ -615,18 +633,18 @@ class TestRunEstimate:
     )
     def test_what_is_determined(self, statistic, times, estimate, bound):
         """What is exact is so whatever the stopped run would have taken beyond its limit."""
-        found = times.perf.run_estimate(statistic=statistic)
-        assert found["bound"].values.tolist() == ["exact", bound]
-        assert found["estimate"].values[1] == pytest.approx(estimate, nan_ok=True)
-        assert found["n"].values.tolist() == [8, 8]
-        for far in (
+        estimates = times.perf.run_estimate(statistic=statistic)
+        assert estimates["bound"].values.tolist() == ["exact", bound]
+        assert estimates["estimate"].values[1] == pytest.approx(estimate, nan_ok=True)
+        assert estimates["n"].values.tolist() == [8, 8]
+        for end in (
             (times["censored_at"].max(), 1e6)
             if bound == "exact" and times.attrs["better"] == "lower"
             else ()
         ):
             np.testing.assert_allclose(
-                found["estimate"],
-                ended(times, far).perf.run_estimate(statistic=statistic)["estimate"],
+                estimates["estimate"],
+                ended(times, end).perf.run_estimate(statistic=statistic)["estimate"],
             )
 
 
@@ -640,44 +658,44 @@ class TestBootstrapInterval:
     def test_limits_hold_whatever_it_would_have_been(self, statistic, better):
         keywords = {"statistic": statistic, "n_resamples": 300, "rng": 1, "confidence_level": 0.8}
         new, limit = (NEW, 9.18) if better == "lower" else ([1 / x for x in NEW], 1 / 9.18)
-        found = (
+        interval = (
             timings(new=new, old=OLD, limit=limit, better=better)
             .perf.bootstrap_interval(**keywords)
             .sel(version="new")
         )
         for factor in (1.0, 1.01, 50.0):
             run = limit * factor if better == "lower" else limit / factor
-            whole = (
+            worst_interval = (
                 timings(new=[*new, run], old=OLD, better=better)
                 .perf.bootstrap_interval(**keywords)
                 .sel(version="new")
             )
-            assert found["lower"] <= whole["lower"] + 1e-12
-            assert found["upper"] >= whole["upper"] - 1e-12
-            if found["bound"].item() == "exact":
-                np.testing.assert_allclose(found["estimate"], whole["estimate"])
+            assert interval["lower"] <= worst_interval["lower"] + 1e-12
+            assert interval["upper"] >= worst_interval["upper"] - 1e-12
+            if interval["bound"].item() == "exact":
+                np.testing.assert_allclose(interval["estimate"], worst_interval["estimate"])
         exact = statistic == "median" or (statistic, better) == ("min", "lower")
-        assert (found["bound"].item() == "exact") == exact
-        assert np.isfinite(found["upper"].item()) == (better == "higher" or statistic != "mean")
+        assert (interval["bound"].item() == "exact") == exact
+        assert np.isfinite(interval["upper"].item()) == (better == "higher" or statistic != "mean")
 
     def test_a_limit_nobody_knows(self):
-        found = (
-            timings(new=[9.0, 9.2, 9.1], old=OLD, known=False)
+        interval = (
+            timings(new=[9.0, 9.2, 9.1], old=OLD, limits_known=False)
             .perf.bootstrap_interval(statistic="median", rng=1)
             .sel(version="new")
         )
-        assert (found["lower"].item(), found["upper"].item(), found["bound"].item()) == (
+        assert (interval["lower"].item(), interval["upper"].item(), interval["bound"].item()) == (
             0.0,
             np.inf,
             "unknown",
         )
-        assert np.isnan(found["estimate"])
+        assert np.isnan(interval["estimate"])
 
     @pytest.mark.parametrize("method", ["basic", "bca"])
     def test_what_is_not_monotone_leaves_them_out(self, method):
         with pytest.warns(perfarray.PerfarrayWarning, match="left out"):
-            found = SEVEN_OF_EIGHT.perf.bootstrap_interval(method=method, rng=1)
-        assert found["n"].values.tolist() == [8, 7]
+            interval = SEVEN_OF_EIGHT.perf.bootstrap_interval(method=method, rng=1)
+        assert interval["n"].values.tolist() == [8, 7]
 
 
 @pytest.mark.parametrize("n", [5, 20])
@@ -756,8 +774,8 @@ class TestLimitsTravel:
     def test_another_metric_has_no_limit(self):
         """60 s are no limit of an energy."""
         times = SIX_OF_EIGHT.to_dataset().assign(energy=(SIX_OF_EIGHT * 3).assign_attrs(units="J"))
-        found = times.perf.compare("old", metric="energy")
-        assert found["kind"].item() == "unbounded"
+        verdicts = times.perf.compare("old", metric="energy")
+        assert verdicts["kind"].item() == "unbounded"
         assert times.perf.compare("old", metric="time")["kind"].item() == "at_least"
 
     @pytest.mark.parametrize("as_variable", [False, True])

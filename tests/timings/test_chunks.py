@@ -77,11 +77,11 @@ def test_answers_can_be_stored(store, tmp_path, name, shape):
     own."""
     times = lazily(store, shape)
     with warnings.catch_warnings(action="ignore"):
-        found, expected = (ask(given, name, ANSWERS[name]) for given in (times, times.compute()))
-        if isinstance(found, xr.DataArray):
-            found, expected = (each.to_dataset(name="answer") for each in (found, expected))
-        assert max(found.chunksizes.get("machine", (0,))) <= 100
-        found.to_zarr(tmp_path / "answer.zarr", zarr_format=3, consolidated=False)
+        result, expected = (ask(data, name, ANSWERS[name]) for data in (times, times.compute()))
+        if isinstance(result, xr.DataArray):
+            result, expected = (answer.to_dataset(name="answer") for answer in (result, expected))
+        assert max(result.chunksizes.get("machine", (0,))) <= 100
+        result.to_zarr(tmp_path / "answer.zarr", zarr_format=3, consolidated=False)
     stored = xr.open_zarr(tmp_path / "answer.zarr", consolidated=False).load()
     assert set(stored.variables) == set(expected.variables)
     for variable in expected.variables:

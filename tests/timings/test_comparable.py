@@ -22,14 +22,14 @@ def scores(**coords):
         sizes={"execution": 5}, variances={"execution": 1e-4}, dims=dims, rng=1
     )["time"]
     times = times.assign_attrs(units="1", better="higher").rename("ratio")
-    own = {
+    machine_coords = {
         name: (
             ("benchmark", "machine"),
             np.array(values, dtype=None if name != "suite" else object),
         )
         for name, values in coords.items()
     }
-    return times.assign_coords(own)
+    return times.assign_coords(machine_coords)
 
 
 MIXED = {"suite": [["rate", "speed", "rate"]] * 2}
@@ -62,11 +62,11 @@ def test_all_pairs_are_of_one_suite():
     for call in (times.perf.pairwise, times.perf.prob_fastest):
         with pytest.raises(ValueError, match="different suites are not compared"):
             call(dim="machine")
-    alike = times.sel(machine=["x", "z"])  # as the message says
-    assert alike.perf.prob_fastest(dim="machine", rng=1)["estimate"].notnull().all()
+    comparable = times.sel(machine=["x", "z"])  # as the message says
+    assert comparable.perf.prob_fastest(dim="machine", rng=1)["estimate"].notnull().all()
     plain = times.drop_vars("suite").perf.ratio_interval("x", dim="machine")["estimate"]
     np.testing.assert_array_equal(
-        alike.perf.ratio_interval("x", dim="machine")["estimate"].sel(machine="z"),
+        comparable.perf.ratio_interval("x", dim="machine")["estimate"].sel(machine="z"),
         plain.sel(machine="z"),
     )
 
@@ -76,12 +76,12 @@ def test_what_is_not_stated_or_not_measured_differs_from_nothing():
     unstated = scores(suite=[["rate", "unknown", "rate"], ["rate", "rate", "rate"]])
     assert unstated.perf.ratio_interval("x", dim="machine")["estimate"].notnull().all()
     partly = scores(suite=[["rate", "speed", "rate"], ["rate", "rate", "rate"]])
-    absent = partly.where((partly["benchmark"] != "a") | (partly["machine"] != "y")).assign_attrs(
+    with_gap = partly.where((partly["benchmark"] != "a") | (partly["machine"] != "y")).assign_attrs(
         partly.attrs
     )
     with pytest.warns(perfarray.PerfarrayWarning, match="no measured value"):
-        found = absent.perf.ratio_interval("x", dim="machine")["estimate"]
-    assert found.notnull().transpose("benchmark", "machine").values.tolist() == [
+        estimates = with_gap.perf.ratio_interval("x", dim="machine")["estimate"]
+    assert estimates.notnull().transpose("benchmark", "machine").values.tolist() == [
         [False, True],
         [True, True],
     ]
@@ -95,10 +95,10 @@ def test_other_numbers_of_copies_get_a_note(name):
     with pytest.warns(
         perfarray.PerfarrayWarning,
         match=rf"settings \(candidate against baseline\): {name} 24 against 2\. ",
-    ) as said:
-        found = times.perf.ratio_interval("x", dim="machine")
-    assert len(said) == 1
-    note = next(note for note in found.perf.notes() if note.code == "settings_differ")
+    ) as caught:
+        interval = times.perf.ratio_interval("x", dim="machine")
+    assert len(caught) == 1
+    note = next(note for note in interval.perf.notes() if note.code == "settings_differ")
     assert note.values == {"settings": [name], "candidate": ["24"], "baseline": ["2"]}
     with pytest.warns(perfarray.PerfarrayWarning, match=f"{name} 24 against 2"):
         times.sel(machine="y").perf.ratio_interval(times.sel(machine="x"))
@@ -113,11 +113,13 @@ def test_labels_of_several_dims_are_matched_before_they_are_compared():
     the benchmarks counts as well."""
     times = scores(**MIXED)
     with pytest.warns(perfarray.PerfarrayWarning, match="1 labels are on one side only"):
-        found = times.perf.ratio_interval(times.sel(machine=["z", "y"]))
-    np.testing.assert_allclose(found["estimate"], 1.0)
-    other = times.assign_coords(suite=("benchmark", np.array(["speed", "speed"], dtype=object)))
+        interval = times.perf.ratio_interval(times.sel(machine=["z", "y"]))
+    np.testing.assert_allclose(interval["estimate"], 1.0)
+    unlabelled = times.assign_coords(
+        suite=("benchmark", np.array(["speed", "speed"], dtype=object))
+    )
     with pytest.raises(ValueError, match="'rate' against 'speed' in the baseline, of 4 cells"):
-        times.perf.ratio_interval(other)
+        times.perf.ratio_interval(unlabelled)
 
 
 def test_a_dim_of_that_name_may_be_compared():
@@ -125,9 +127,9 @@ def test_a_dim_of_that_name_may_be_compared():
     gives as text are named as written."""
     times = scores()
     for name in ("threads", "suite"):
-        found = times.rename(machine=name).perf.ratio_interval("x", dim=name)
+        interval = times.rename(machine=name).perf.ratio_interval("x", dim=name)
         np.testing.assert_array_equal(
-            found["estimate"].values,
+            interval["estimate"].values,
             times.perf.ratio_interval("x", dim="machine")["estimate"].values,
         )
     texts = times.assign_coords(copies=("machine", ["2", "24 (HT)", "2"]))
@@ -162,16 +164,16 @@ def on_own_machines(**sides):
     return times.where(measured).assign_attrs(times.attrs)
 
 
-@pytest.mark.parametrize(("sides", "told"), [
+@pytest.mark.parametrize(("sides", "message"), [
     ({"old": "x", "new": "y"}, "machine y against x"),
     ({"old": "x", "new": "x", "newer": "y"}, "machine y against x"),
     (dict(zip("ABCDEFGH", "stuvwxyz", strict=True)), "machine t, u, v and 4 more against s"),
 ])  # fmt: skip
-def test_versions_of_different_machines_are_compared_with_one_note(sides, told):
+def test_versions_of_different_machines_are_compared_with_one_note(sides, message):
     """Reports of several machines are compared as they stand: the machine is a descriptor of the
     version, and one note names them."""
     times, first = on_own_machines(**sides), next(iter(sides))
-    with pytest.warns(perfarray.PerfarrayWarning, match=told) as warned:
+    with pytest.warns(perfarray.PerfarrayWarning, match=message) as warned:
         ratios = times.perf.ratio_interval(first)
     assert len(warned) == 1
     assert dict(ratios.sizes) == {"benchmark": 2, "version": len(sides) - 1}

@@ -17,7 +17,7 @@ def ragged():
 
 def test_counts_of_a_ragged_nest():
     """Minimum and maximum are per parent with data, total counts repetitions with data."""
-    found = ragged().perf.counts()
+    counts = ragged().perf.counts()
     expected = {
         "level": ["binary", "execution", "iteration"],
         "minimum": [2, 1, 2],
@@ -25,8 +25,8 @@ def test_counts_of_a_ragged_nest():
         "total": [2, 3, 8],
     }
     for name, values in (expected | {"balanced": [True, False, False]}).items():
-        assert found[name].values.tolist() == values
-    assert (found.attrs["result"], found.attrs["levels"]) == (
+        assert counts[name].values.tolist() == values
+    assert (counts.attrs["result"], counts.attrs["levels"]) == (
         "counts",
         "binary execution iteration",
     )
@@ -34,19 +34,19 @@ def test_counts_of_a_ragged_nest():
 
 def test_counts_of_an_empty_cell():
     """A cell without data has zeros, NaN extremes, and is not balanced."""
-    found = (
+    counts = (
         xr.concat([ragged(), ragged() * np.nan], dim="benchmark").perf.counts().isel(benchmark=1)
     )
-    assert found["total"].values.tolist() == [0, 0, 0]
-    assert np.isnan(found["minimum"]).all()
-    assert not found["balanced"].any()
+    assert counts["total"].values.tolist() == [0, 0, 0]
+    assert np.isnan(counts["minimum"]).all()
+    assert not counts["balanced"].any()
 
 
 def test_which_dims_are_levels():
     """Any that is named, from the outside in; nothing is pooled: a repetition dim that is not named
     is a dim of the answer."""
-    found = ragged().perf.counts(levels=("execution", "iteration"))["total"]
-    assert (found.dims, found.sel(level="execution").values.tolist()) == (
+    totals = ragged().perf.counts(levels=("execution", "iteration"))["total"]
+    assert (totals.dims, totals.sel(level="execution").values.tolist()) == (
         ("binary", "level"),
         [2, 1],
     )
@@ -69,9 +69,9 @@ def test_marked_values_are_left_out_and_counted(mark):
     without = ragged().where(~marked)
     for name in ("counts", "variance_components", "mean_interval"):
         keywords = {"censored": "drop"} if name == "mean_interval" else {}
-        found, expected = getattr(times.perf, name)(**keywords), getattr(without.perf, name)()
-        xr.testing.assert_equal(found, expected)
-        assert found.attrs[f"n_{mark}"] == 2
+        result, expected = getattr(times.perf, name)(**keywords), getattr(without.perf, name)()
+        xr.testing.assert_equal(result, expected)
+        assert result.attrs[f"n_{mark}"] == 2
 
 
 def test_a_mark_along_one_dim_counts_every_position():
@@ -81,8 +81,8 @@ def test_a_mark_along_one_dim_counts_every_position():
         {"warmup": ("iteration", [True] * 2 + [False] * 3)},
         ("execution", "iteration"),
     )
-    found = times.perf.counts()
-    assert (found.attrs["n_warmup"], found["total"].values.tolist()) == (8, [4, 12])
+    counts = times.perf.counts()
+    assert (counts.attrs["n_warmup"], counts["total"].values.tolist()) == (8, [4, 12])
 
 
 def test_marks_survive_joins_as_objects_or_floats():
@@ -102,8 +102,8 @@ def test_marks_survive_joins_as_objects_or_floats():
         join="outer",
     )
     assert joined["warmup"].dtype != bool
-    found = joined.perf.counts()
-    assert (found["total"].sel(level="execution").values.tolist(), found.attrs["n_warmup"]) == (
+    counts = joined.perf.counts()
+    assert (counts["total"].sel(level="execution").values.tolist(), counts.attrs["n_warmup"]) == (
         [1, 3],
         1,
     )
@@ -164,12 +164,12 @@ def test_drop_warmup_removes_marked_values_for_good():
         attrs={"units": "s"},
     )
     times = times.assign_coords(warmup=times.copy(data=np.arange(5) < [[2], [1]]))
-    found = times.perf.drop_warmup()
-    assert "warmup" not in found.coords
-    assert found["iteration"].values.tolist() == [0, 1, 2, 3]
-    np.testing.assert_array_equal(found, [[np.nan, 2, 3, 4], [6, 7, 8, 9]])
-    assert found.attrs == {"units": "s"}
-    xr.testing.assert_equal(found.perf.mean_interval(), times.perf.mean_interval())
+    times_without_warmup = times.perf.drop_warmup()
+    assert "warmup" not in times_without_warmup.coords
+    assert times_without_warmup["iteration"].values.tolist() == [0, 1, 2, 3]
+    np.testing.assert_array_equal(times_without_warmup, [[np.nan, 2, 3, 4], [6, 7, 8, 9]])
+    assert times_without_warmup.attrs == {"units": "s"}
+    xr.testing.assert_equal(times_without_warmup.perf.mean_interval(), times.perf.mean_interval())
 
 
 def test_drop_warmup_by_number():
@@ -180,9 +180,9 @@ def test_drop_warmup_by_number():
             "load": ("execution", [0.1, 0.2]),
         }
     )
-    found = times.perf.drop_warmup(2)
-    assert found["time"].values.tolist() == [[2, 3, 4], [7, 8, 9]]
-    assert found["load"].values.tolist() == [0.1, 0.2]
+    times_without_warmup = times.perf.drop_warmup(2)
+    assert times_without_warmup["time"].values.tolist() == [[2, 3, 4], [7, 8, 9]]
+    assert times_without_warmup["load"].values.tolist() == [0.1, 0.2]
     for wrong, message in (
         (5, "would remove all 5 iterations"),
         (-1, "whole number of at least 0"),

@@ -97,8 +97,8 @@ def test_labels_stand_beside_the_numbers(tmp_path):
     xr.testing.assert_identical(
         xr.load_dataset(tmp_path / "times.nc")["session_label"].drop_attrs(), times["session_label"]
     )
-    again = times.to_dataframe().reset_index().drop(columns="execution_label").perf.to_timings()
-    assert again["session_label"].values.tolist() == times["session_label"].values.tolist()
+    restored = times.to_dataframe().reset_index().drop(columns="execution_label").perf.to_timings()
+    assert restored["session_label"].values.tolist() == times["session_label"].values.tolist()
     assert "execution_label" not in perfarray.from_samples({"old": [1.0, 2.0], "new": [3.0]}).coords
 
 
@@ -116,15 +116,15 @@ def test_names_of_units_that_recur_nowhere_take_no_room():
     ]
 
 
-@pytest.mark.parametrize("apart", [False, True])
-def test_pairs_are_made_by_label(apart):
+@pytest.mark.parametrize("is_paired", [False, True])
+def test_pairs_are_made_by_label(is_paired):
     """Numbers that reading gave are no labels: sessions are paired by what the file calls them."""
     old, new = (
         table(["mon", "tue", "wed"], 1, sides=["old"]),
         table(["tue", "wed", "thu"], 1, sides=["new"]),
     )
     old, new = (side.drop(columns="binary") for side in (old, new))
-    if apart:
+    if is_paired:
         sides = [side.drop(columns="version").perf.to_timings() for side in (new, old)]
         result = quiet(sides[0].perf.ratio_interval, sides[1], paired="session")
     else:
@@ -142,14 +142,14 @@ def test_pairs_are_made_by_label(apart):
 def test_no_pair_is_made_of_numbers_and_labels():
     """Sides without a common label have no pairs, nor have labels and numbers; numbers on both
     sides are paired by number."""
-    old, new, other = (
+    old, new, third = (
         table(days, 1).drop(columns="binary").query("version == 'new'")
         for days in (["mon"], ["tue", "wed"], ["wed", "fri"])
     )
-    old, new, other = (side.drop(columns="version").perf.to_timings() for side in (old, new, other))
+    old, new, third = (side.drop(columns="version").perf.to_timings() for side in (old, new, third))
     with pytest.raises(ValueError, match="have no session in common"):
         new.perf.compare(old, paired="session")
-    numbered = other.drop_vars("session_label")
+    numbered = third.drop_vars("session_label")
     with pytest.raises(
         ValueError, match=r"have labels and those of the other are numbered.*session_label"
     ):
@@ -176,7 +176,7 @@ def test_labels_of_arrays_in_memory():
         array.assign_coords(session=range(1, 6)),
     ):
         assert ("crossed_levels" in codes(quiet(times.perf.mean_interval))) == any(
-            times is each for each in crossed
+            times is array for array in crossed
         )
 
 

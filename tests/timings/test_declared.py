@@ -18,9 +18,9 @@ TIMES = perfarray.simulate(
 def test_declared_arguments_are_those_of_the_call(times):
     """A method answers as if the declared arguments were given, also after a selection."""
     declared = times.perf.declare(levels=("execution", "iteration"), value="iteration")
-    chosen = declared.isel(benchmark=[0])
+    one_benchmark = declared.isel(benchmark=[0])
     xr.testing.assert_identical(
-        chosen.perf.mean_interval(),
+        one_benchmark.perf.mean_interval(),
         times.isel(benchmark=[0]).perf.mean_interval(levels=("execution", "iteration")),
     )
     xr.testing.assert_identical(
@@ -50,8 +50,11 @@ def test_shared_and_paired_levels():
 
 def test_the_metric():
     """The declared metric is the one that methods are about."""
-    both = TIMES.assign(energy=(2 * TIMES["time"]).assign_attrs(units="J"))
-    assert both.perf.declare(metric="energy").perf.mean_interval()["estimate"].attrs["units"] == "J"
+    two_metrics = TIMES.assign(energy=(2 * TIMES["time"]).assign_attrs(units="J"))
+    assert (
+        two_metrics.perf.declare(metric="energy").perf.mean_interval()["estimate"].attrs["units"]
+        == "J"
+    )
 
 
 def test_answers_declare_nothing():

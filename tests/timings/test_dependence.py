@@ -44,7 +44,7 @@ def test_dependence_is_told(name):
     not."""
     with pytest.warns(UserWarning, match=f"cells have {SAID}") as caught:
         ask(timings(0.9, (3, 2, 40)), name, CALLS[name])
-    assert sum(SAID in str(each.message) for each in caught) == 1
+    assert sum(SAID in str(warning.message) for warning in caught) == 1
     ask(timings(0.0, (3, 2, 40)), name, CALLS[name])
 
 
@@ -53,14 +53,15 @@ def test_false_alarms_of_a_call():
     dependent."""
     calls = [timings(0.0, (20, 2, 15), seed).perf.ratio_interval("old") for seed in range(100)]
     assert (
-        sum("dependent_units" in [note.code for note in each.perf.notes()] for each in calls) <= 8
+        sum("dependent_units" in [note.code for note in answer.perf.notes()] for answer in calls)
+        <= 8
     )
 
 
 def test_a_lazy_result_says_it_when_computed():
     """Nothing is computed to be told."""
-    found = timings(0.9, (2, 2, 40)).chunk(benchmark=1).perf.compare("old")
-    assert "dependent_units" in [note.code for note in found.compute().perf.notes()]
+    verdicts = timings(0.9, (2, 2, 40)).chunk(benchmark=1).perf.compare("old")
+    assert "dependent_units" in [note.code for note in verdicts.compute().perf.notes()]
 
 
 def test_pairs_are_looked_at_together():
@@ -99,26 +100,26 @@ class TestBatchMeans:
         ratio = times.perf.ratio_interval("old", method="batch_means")
         assert_allclose(ratio["lower"].transpose(*batched["lower"].dims), batched["lower"])
 
-    @pytest.mark.parametrize(("correlation", "least"), [(0.0, 0.94), (0.3, 0.935), (0.6, 0.915)])
-    def test_covers_under_dependence(self, correlation, least):
+    @pytest.mark.parametrize(("correlation", "lower"), [(0.0, 0.94), (0.3, 0.935), (0.6, 0.915)])
+    def test_covers_under_dependence(self, correlation, lower):
         """Of 30 units, where t covers 67 % at a correlation of 0.6."""
         times = timings(correlation, (2500, 2, 30), 3).sel(version="old")
-        found = times.perf.mean_interval(method="batch_means")
-        assert least < ((found["lower"] <= 10) & (found["upper"] >= 10)).mean() < 0.965
+        interval = times.perf.mean_interval(method="batch_means")
+        assert lower < ((interval["lower"] <= 10) & (interval["upper"] >= 10)).mean() < 0.965
 
     def test_pairs(self):
         """Paired, what both share goes away, and gaps are left out of both."""
         shared = timings(0.0, (1, 2, 60)) * np.linspace(1, 1.5, 60)
-        found = shared.perf.ratio_interval("old", method="batch_means", paired="execution")
-        assert (found["upper"] - found["lower"]).item() < 0.05
+        interval = shared.perf.ratio_interval("old", method="batch_means", paired="execution")
+        assert (interval["upper"] - interval["lower"]).item() < 0.05
         gaps = shared.where(~((shared["execution"] == 3) & (shared["version"] == "old")))
-        whole = shared.isel(execution=[place for place in range(60) if place != 3])
-        some, same = (
-            each.perf.ratio_interval("old", method="batch_means", paired="execution")
-            for each in (gaps, whole)
+        complete = shared.isel(execution=[unit for unit in range(60) if unit != 3])
+        interval_of_gaps, interval_of_complete = (
+            data.perf.ratio_interval("old", method="batch_means", paired="execution")
+            for data in (gaps, complete)
         )
-        assert_allclose(some["lower"], same["lower"])
-        assert some["n"].item() == 59
+        assert_allclose(interval_of_gaps["lower"], interval_of_complete["lower"])
+        assert interval_of_gaps["n"].item() == 59
 
     def test_few_units_are_refused_with_a_note(self):
         """Below 30 there are no limits, and no verdict."""
@@ -128,15 +129,15 @@ class TestBatchMeans:
                 "2 of 2 cells have fewer than 30 executions: method='batch_means' gives no limits"
             ),
         ):
-            found = timings(0.0, (2, 2, 29)).perf.compare("old", method="batch_means")
-        assert found["lower"].isnull().all()
+            verdicts = timings(0.0, (2, 2, 29)).perf.compare("old", method="batch_means")
+        assert verdicts["lower"].isnull().all()
         for name, value in (("verdict", "inconclusive"), ("n", 29), ("suite_n", 29)):
-            assert (found[name] == value).all()
+            assert (verdicts[name] == value).all()
 
     def test_rates_and_lower_levels(self):
         """Iterations are averaged first; a higher rate is faster."""
         rates = 1 / timings(0.0, (1, 2, 40)).expand_dims(iteration=3, axis=-1)
-        found = rates.assign_attrs(units="1/s", better="higher").perf.compare(
+        verdicts = rates.assign_attrs(units="1/s", better="higher").perf.compare(
             "old", method="batch_means"
         )
-        assert found["verdict"].values.tolist() == [["slower"]]
+        assert verdicts["verdict"].values.tolist() == [["slower"]]

@@ -73,11 +73,11 @@ def test_other_marks(mark, options):
     """Cells that hold only warm-up or stopped runs are named too; runs that count as their limits
     are no gaps."""
     times = archive().isel(version=0, machine=0)
-    places = {"benchmark": 1}
+    cell = {"benchmark": 1}
     times = times.drop_vars("failed").assign_coords(
         {mark: xr.zeros_like(times, dtype=bool).reset_coords(drop=True)}
     )
-    times[mark][places] = True
+    times[mark][cell] = True
     marked = note(lambda: times.perf.mean_interval(**options))
     assert marked.values == {"cells": 1, "of": 3, "names": ["b"]}
     assert f"marked as {mark}: 'b'" in marked.message

@@ -16,7 +16,7 @@ from perfarray.timings.notes import collecting_notes, emit, first_of_each_code, 
 ONE_EACH = {"old": [10.0], "new": [9.0]}
 
 
-def compared(times):
+def verdicts_and_warnings(times):
     with warnings.catch_warnings(record=True, action="always") as caught:
         result = perfarray.compare(times, "old", dim="version")
     return result, caught
@@ -58,7 +58,7 @@ def test_one_warning_per_call(call, codes):
     with pytest.warns(PerfarrayWarning) as caught:
         result = call()
     assert [note.code for note in result.perf.notes()] == codes
-    assert [(str(each.message).count("\n"), each.filename) for each in caught] == [
+    assert [(str(warning.message).count("\n"), warning.filename) for warning in caught] == [
         (len(codes) - 1, __file__)
     ]
 
@@ -66,13 +66,13 @@ def test_one_warning_per_call(call, codes):
 def test_a_warning_has_its_notes_as_data():
     """Notes have a code, a sentence and its numbers; the warning points at the caller; an ordinary
     result has no notes."""
-    result, (caught,) = compared(perfarray.from_samples(ONE_EACH))
+    result, (caught,) = verdicts_and_warnings(perfarray.from_samples(ONE_EACH))
     assert (caught.category, caught.filename) == (PerfarrayWarning, __file__)
     (note,) = caught.message.notes
     assert (note.code, note.values["cells"], note.values["of"]) == ("single_unit", 1, 1)
     assert result.perf.notes() == (note,)
     assert json.loads(result.attrs["notes"])[0]["code"] == "single_unit"  # text, which files keep
-    result, caught = compared(
+    result, caught = verdicts_and_warnings(
         perfarray.from_samples({"old": [1.0, 1.1, 0.9], "new": [2.0, 2.1, 1.9]})
     )
     assert (caught, result.perf.notes(), "notes" in result.attrs) == ([], (), False)
@@ -84,18 +84,18 @@ class TestKept:
         afterwards."""
         pytest.importorskip("dask")
         times = perfarray.from_samples(ONE_EACH)
-        result, caught = compared(times.chunk())
+        result, caught = verdicts_and_warnings(times.chunk())
         assert not caught
         assert result.perf.notes() == ()
-        direct, _ = compared(times)
+        direct, _ = verdicts_and_warnings(times)
         assert result.compute().perf.notes() == direct.perf.notes()
 
     @pytest.mark.parametrize("result", [xr.Dataset(), pd.DataFrame({"a": [1]})])
     def test_datasets_and_tables_keep_them(self, result):
         """Numbers of NumPy, which JSON does not know, are written as the numbers they are."""
         with pytest.warns(PerfarrayWarning, match="b"):
-            found = with_notes(result, Note("a", "b", {"n": np.int64(3)}))
-        assert found.perf.notes() == (Note("a", "b", {"n": 3}),)
+            with_note = with_notes(result, Note("a", "b", {"n": np.int64(3)}))
+        assert with_note.perf.notes() == (Note("a", "b", {"n": 3}),)
 
 
 class TestGathered:
@@ -108,11 +108,11 @@ class TestGathered:
 
     def test_collecting_is_local_to_a_thread(self):
 
-        def other():
+        def notes_of_thread():
             with warnings.catch_warnings(record=True, action="always") as caught:
                 emit(Note("b", "elsewhere"))
             return caught
 
         with collecting_notes() as gathered, ThreadPoolExecutor(1) as thread:
-            assert len(thread.submit(other).result()) == 1
+            assert len(thread.submit(notes_of_thread).result()) == 1
         assert not gathered

@@ -34,9 +34,9 @@ def test_two_threads_with_blocks_see_their_own_engine():
     def work(name):
         with perfarray.set_options(engine=name):
             barrier.wait()
-            seen = engine()
+            current = engine()
             barrier.wait()
-            return seen
+            return current
 
     with ThreadPoolExecutor(2) as threads:
         assert list(threads.map(work, ("numpy", "numba"))) == ["numpy", "numba"]
@@ -50,10 +50,10 @@ def test_two_tasks_with_blocks_see_their_own_engine():
             await asyncio.sleep(0)
             return engine()
 
-    async def both():
+    async def run_tasks():
         return await asyncio.gather(work("numba"), work("numpy"))
 
-    assert asyncio.run(both()) == ["numba", "numpy"]
+    assert asyncio.run(run_tasks()) == ["numba", "numpy"]
 
 
 def test_blocks_nest_and_end_where_they_began():
@@ -79,10 +79,10 @@ def test_a_lazy_result_keeps_its_engine():
     compiled = times.perf.fit_mixture(max_components=2).to_dataset()
     assert (plain.attrs["engine"], compiled.attrs["engine"]) == ("numpy", "numba")
     xr.testing.assert_allclose(plain, compiled)
-    drawn = times.chunk().perf.score_distribution(n_resamples=20, rng=1)
-    assert drawn.attrs["engine"] == "numpy"
+    scores = times.chunk().perf.score_distribution(n_resamples=20, rng=1)
+    assert scores.attrs["engine"] == "numpy"
     with perfarray.set_options(engine="numpy"):
-        assert drawn.compute().equals(times.perf.score_distribution(n_resamples=20, rng=1))
+        assert scores.compute().equals(times.perf.score_distribution(n_resamples=20, rng=1))
 
 
 def test_limits_stay_where_a_call_does_not_name_them():

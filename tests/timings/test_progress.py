@@ -58,11 +58,11 @@ def test_a_bar_does_not_wait_for_the_first_step(monkeypatch, capsys):
     monkeypatch.setattr(progress, "PATIENCE", 0.05)
     with progress.progress_bar(2, "first step", "cell", show=None):
         deadline = time.monotonic() + 10
-        told = ""
-        while "first step" not in told and time.monotonic() < deadline:
+        printed = ""
+        while "first step" not in printed and time.monotonic() < deadline:
             time.sleep(0.01)
-            told += capsys.readouterr().err
-    assert "0/2" in told
+            printed += capsys.readouterr().err
+    assert "0/2" in printed
     progress.progress_bar(2, "short", "cell", show=None).close()
     time.sleep(0.2)
     assert "short" not in capsys.readouterr().err

@@ -198,8 +198,8 @@ class TestMetric:
         ],
     )
     def test_which(self, times, metric):
-        found = times.perf.mean_interval()
-        assert (found.attrs["metric"], found["estimate"].attrs["units"]) == (
+        interval = times.perf.mean_interval()
+        assert (interval.attrs["metric"], interval["estimate"].attrs["units"]) == (
             metric,
             "ops/s" if metric == "throughput" else "s",
         )
@@ -221,10 +221,12 @@ class TestMetric:
         """What is left out because of a mark is missing from no metric."""
         copied = (TIMES["benchmark"] == "sort").broadcast_like(TIMES).transpose(*TIMES.dims)
         with pytest.warns(UserWarning, match="cells") as caught:
-            found = two_metrics(everywhere=True).assign_coords(copied=copied).perf.mean_interval()
+            interval = (
+                two_metrics(everywhere=True).assign_coords(copied=copied).perf.mean_interval()
+            )
         assert len(caught) == 1
         assert "throughput" not in str(caught[0].message)
-        assert found["n"].sel(benchmark="sort").max() == 0
+        assert interval["n"].sel(benchmark="sort").max() == 0
 
     def test_cells_of_copies_are_named(self):
         """Nothing was measured where all runs are copies of others; where some are, they are
@@ -236,8 +238,8 @@ class TestMetric:
             UserWarning,
             match=r"1 cells are copies of other results .*: 'sort, new'; times.drop_vars",
         ) as caught:
-            found = TIMES.assign_coords(copied=copied).perf.ratio_interval("old")
-        assert found["estimate"].isnull().sum() == 1
+            interval = TIMES.assign_coords(copied=copied).perf.ratio_interval("old")
+        assert interval["estimate"].isnull().sum() == 1
         assert caught[0].message.notes[0].values == {"cells": 1}
         first = copied & (xr.DataArray(np.arange(4), dims="execution") == 0)
         assert TIMES.assign_coords(copied=first).perf.ratio_interval("old").perf.notes() == ()
@@ -245,12 +247,12 @@ class TestMetric:
     def test_a_list_adds_a_dim_with_units_and_better(self):
         """Each metric is judged in its own direction."""
         times = METRICS.sel(benchmark=["fft"])
-        found = times.perf.ratio_interval("old", metric=["time", "throughput"])
-        assert found["estimate"].dims == ("metric", "benchmark", "version")
-        assert found["units"].values.tolist() == ["s", "ops/s"]
-        assert found["better"].values.tolist() == ["lower", "higher"]
-        single = times.perf.ratio_interval("old", metric="throughput")
-        np.testing.assert_allclose(found["lower"].sel(metric="throughput"), single["lower"])
+        interval = times.perf.ratio_interval("old", metric=["time", "throughput"])
+        assert interval["estimate"].dims == ("metric", "benchmark", "version")
+        assert interval["units"].values.tolist() == ["s", "ops/s"]
+        assert interval["better"].values.tolist() == ["lower", "higher"]
+        one_metric = times.perf.ratio_interval("old", metric="throughput")
+        np.testing.assert_allclose(interval["lower"].sel(metric="throughput"), one_metric["lower"])
         time = TIMES * xr.DataArray([1.0, 0.5], dims="version")
         twice = xr.Dataset(
             {
@@ -285,14 +287,14 @@ class TestLevels:
         assert times.perf.compare("old", dim="version")["n"].values.tolist() == [[4], [4]]
 
     def test_a_selected_unit_is_said(self):
-        one = TIMES.assign_coords(execution=range(4)).isel(execution=0)
+        one_execution = TIMES.assign_coords(execution=range(4)).isel(execution=0)
         with pytest.warns(
             UserWarning,
             match="one execution was selected, so its iterations are taken as independent units",
         ):
-            one.perf.compare("old")
-        assert one.perf.counts().attrs["unit"] == "iteration"
-        assert one.perf.mean_interval(levels="iteration").attrs["unit"] == "iteration"
+            one_execution.perf.compare("old")
+        assert one_execution.perf.counts().attrs["unit"] == "iteration"
+        assert one_execution.perf.mean_interval(levels="iteration").attrs["unit"] == "iteration"
 
 
 class TestBaseline:
@@ -304,19 +306,19 @@ class TestBaseline:
         assert TIMES.perf.ratio_interval("fft")["benchmark"].values.tolist() == ["sort"]
         times = TIMES.assign_coords(benchmark=["old", "sort"])
         assert times.perf.ratio_interval("old", dim="version")["version"].values.tolist() == ["new"]
-        described = TIMES.assign_coords(
+        with_descriptors = TIMES.assign_coords(
             cpu=("version", ["amd", "intel"]), suite=("benchmark", ["int", "fp"])
         )
         with pytest.warns(perfarray.PerfarrayWarning, match="cpu intel against amd"):
-            found = described.perf.compare("old")
-        assert found["cpu"].values.tolist() == ["intel"]
-        assert found["suite"].values.tolist() == ["int", "fp"]
+            verdicts = with_descriptors.perf.compare("old")
+        assert verdicts["cpu"].values.tolist() == ["intel"]
+        assert verdicts["suite"].values.tolist() == ["int", "fp"]
 
     def test_another_object_is_matched_by_label_in_any_order(self):
-        found = NEW.perf.ratio_interval(OLD.isel(benchmark=[1, 0], execution=slice(3)))
+        interval = NEW.perf.ratio_interval(OLD.isel(benchmark=[1, 0], execution=slice(3)))
         expected = NEW.sel(benchmark="sort").mean() / OLD.sel(benchmark="sort")[:3].mean()
-        np.testing.assert_allclose(found["estimate"].sel(benchmark="sort"), expected)
-        assert found["n"].values.tolist() == [3, 3]
+        np.testing.assert_allclose(interval["estimate"].sel(benchmark="sort"), expected)
+        assert interval["n"].values.tolist() == [3, 3]
 
     def test_labels_on_one_side_only_are_named_once(self):
         with pytest.warns(
@@ -324,10 +326,10 @@ class TestBaseline:
             match=r"2 labels are on one side only.*'sort \(no baseline\)', 'hash \(baseline "
             r"only\)'",
         ):
-            found = NEW.perf.compare(OLD.assign_coords(benchmark=["fft", "hash"]))
-        assert found["benchmark"].values.tolist() == ["fft"]
-        assert found.attrs["unmatched"] == "sort, hash"
-        assert found["suite_benchmarks"] == 1
+            verdicts = NEW.perf.compare(OLD.assign_coords(benchmark=["fft", "hash"]))
+        assert verdicts["benchmark"].values.tolist() == ["fft"]
+        assert verdicts.attrs["unmatched"] == "sort, hash"
+        assert verdicts["suite_benchmarks"] == 1
 
     def test_fieller_itself_takes_any_sign(self):
         assert np.isfinite((GAIN - 10).perf.ratio_interval("old", dim="version")["estimate"]).all()
@@ -356,23 +358,23 @@ class TestShared:
             UserWarning,
             match=r"1 shared units \(execution\) lack some benchmarks\. The suite row leaves them out",
         ):
-            found = times.perf.compare("old", shared="execution")
-        assert found.attrs["n_incomplete_units"] == 1
-        assert found["suite_n"] == 3
+            verdicts = times.perf.compare("old", shared="execution")
+        assert verdicts.attrs["n_incomplete_units"] == 1
+        assert verdicts["suite_n"] == 3
 
     def test_paired_units_are_matched_by_label(self):
         new, old = (side.assign_coords(execution=np.arange(4)) for side in (NEW, OLD))
         with pytest.warns(
             UserWarning, match="paired='execution': 2 units of one system have no partner"
         ):
-            found = new.isel(execution=[3, 1, 0]).perf.ratio_interval(
+            interval = new.isel(execution=[3, 1, 0]).perf.ratio_interval(
                 old.isel(execution=[0, 1, 2]), paired="execution"
             )
         expected = new.isel(execution=[0, 1]).perf.ratio_interval(
             old.isel(execution=[0, 1]), paired="execution"
         )
-        np.testing.assert_allclose(found["estimate"], expected["estimate"])
-        assert found["n"].values.tolist() == [2, 2]
+        np.testing.assert_allclose(interval["estimate"], expected["estimate"])
+        assert interval["n"].values.tolist() == [2, 2]
         with pytest.raises(ValueError, match="no execution in common"):
             new.isel(execution=[0]).perf.ratio_interval(old.isel(execution=[1]), paired="execution")
 
@@ -385,7 +387,7 @@ class TestTrouble:
         times[0, 0, 1:] = np.nan
         times[1, 1] = np.nan
         with pytest.warns(UserWarning, match="cells") as caught:
-            found = times.perf.mean_interval()
+            interval = times.perf.mean_interval()
         (message,) = [str(warning.message) for warning in caught]
         assert re.search(
             r"""1 of 3 cells \('fft, old'\) rest on one execution.*Measure several executions$""",
@@ -393,16 +395,16 @@ class TestTrouble:
         )
         assert not re.search("merge_level|levels=", message)
         assert "no measured value" not in message  # nobody measured it: it is no cell
-        assert found["n"].values.tolist() == [[1, 4], [4, 0]]
-        assert np.isnan(found["lower"].values).tolist() == [[True, False], [False, True]]
-        assert np.isnan(found["estimate"].values).tolist() == [[False, False], [False, True]]
+        assert interval["n"].values.tolist() == [[1, 4], [4, 0]]
+        assert np.isnan(interval["lower"].values).tolist() == [[True, False], [False, True]]
+        assert np.isnan(interval["estimate"].values).tolist() == [[False, False], [False, True]]
 
     def test_no_spread_at_all_is_said(self):
         times = simple()
         times[0] = 3.0
         with pytest.warns(UserWarning, match=r"1 of 2 cells \('fft, new'\) show no spread at all"):
-            found = times.perf.compare("old")
-        assert found["lower"].values[0, 0] == found["upper"].values[0, 0] == 1
+            verdicts = times.perf.compare("old")
+        assert verdicts["lower"].values[0, 0] == verdicts["upper"].values[0, 0] == 1
 
     def test_components_of_one_unit_say_so(self):
         with pytest.warns(
@@ -411,6 +413,6 @@ class TestTrouble:
                 "4 of 4 cells rest on one execution: its component and the standard error are NaN"
             ),
         ):
-            found = simple(units=1).perf.variance_components()
-        assert np.isnan(found["variance"].sel(level="execution")).all()
-        assert np.isfinite(found["variance"].sel(level="iteration")).all()
+            components = simple(units=1).perf.variance_components()
+        assert np.isnan(components["variance"].sel(level="execution")).all()
+        assert np.isfinite(components["variance"].sel(level="iteration")).all()

@@ -78,7 +78,7 @@ def test_machines_come_first_and_other_settings_after():
         date=["2026-01-01", "2026-01-02"],
         cores=[4, 4],
     )
-    with pytest.warns(perfarray.PerfarrayWarning) as told:
+    with pytest.warns(perfarray.PerfarrayWarning) as caught:
         notes = times.perf.compare("old").perf.notes()
     assert [note.code for note in notes[:2]] == ["different_machines", "settings_differ"]
     assert "processor P2 against P1; host h2 against h1. " in notes[0].message
@@ -88,7 +88,7 @@ def test_machines_come_first_and_other_settings_after():
         "candidate": ["P2", "h2"],
         "baseline": ["P1", "h1"],
     }
-    assert [note.code for note in told[0].message.notes] == [
+    assert [note.code for note in caught[0].message.notes] == [
         "different_machines",
         "settings_differ",
     ]
@@ -127,10 +127,10 @@ def test_sides_that_state_nothing_differ_in_nothing():
     along = (("benchmark", "version"), np.array([["1", "1"], ["2", "3"]], dtype=object))
     times = sides(input_size=along)
     assert "input_size 3 against 2 ('b')" in notes_on(times)["settings_differ"].message
-    absent = times.where((times["benchmark"] != "b") | (times["version"] != "new")).assign_attrs(
+    with_gap = times.where((times["benchmark"] != "b") | (times["version"] != "new")).assign_attrs(
         times.attrs
     )
-    assert not notes_on(absent)
+    assert not notes_on(with_gap)
 
 
 def test_sessions_of_several_machines_are_compared_as_sets():
@@ -162,7 +162,7 @@ def test_counters_are_no_settings():
 
 def test_many_settings_are_counted():
     """Six are named; what is not known to matter is no warning."""
-    note = notes_on(sides(**{f"knob{place}": [0, 1] for place in range(9)}))["settings_differ"]
+    note = notes_on(sides(**{f"knob{number}": [0, 1] for number in range(9)}))["settings_differ"]
     assert note.message.count(" against ") == MAX_NAMED + 1  # one is "candidate against baseline"
     assert "; and 3 more. " in note.message
     assert len(note.values["settings"]) == 9
@@ -173,9 +173,9 @@ def test_benchmarks_that_never_meet_are_named():
     """The old version of `b` was measured on one machine, the new one on another: no ratio, and a
     way on."""
     times = sides(benchmarks=("a", "b")).expand_dims(machine=["m1", "m2"]).copy()
-    place = xr.DataArray([["m1", "m1"], ["m1", "m2"]], dims=("version", "benchmark"))
+    machines = xr.DataArray([["m1", "m1"], ["m1", "m2"]], dims=("version", "benchmark"))
     measured = (times["benchmark"] == "a") | (
-        times["machine"] == place.assign_coords(version=["old", "new"], benchmark=["a", "b"])
+        times["machine"] == machines.assign_coords(version=["old", "new"], benchmark=["a", "b"])
     )
     note = notes_on(times.where(measured).assign_attrs(times.attrs))["never_together"]
     assert note.values == {"labels": ["b"], "dims": ["machine"]}
@@ -190,8 +190,8 @@ def test_labels_that_never_meet_the_baseline_are_named():
         [times, times.sel(version=["new"]).assign_coords(version=["newer"])], "version"
     )
     times = times.expand_dims(machine=["m1", "m2", "m3"])
-    elsewhere = (times["version"] == "newer") == (times["machine"] == "m3")
-    note = notes_on(times.where(elsewhere).assign_attrs(times.attrs))["never_together"]
+    is_paired = (times["version"] == "newer") == (times["machine"] == "m3")
+    note = notes_on(times.where(is_paired).assign_attrs(times.attrs))["never_together"]
     assert note.values["labels"] == ["newer"]
     assert note.message.startswith(
         "1 of 2 labels of 'version' and the baseline were never at one label of 'machine': 'newer'."

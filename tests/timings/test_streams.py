@@ -61,10 +61,10 @@ def test_two_arrays_and_chunks(times):
     """Dims of both are broadcast; the labels of the first count; lazy data have lazy keys, chunked
     as they are."""
     pytest.importorskip("dask.array")
-    other = times.isel(benchmark=0, drop=True)
+    cell = times.isel(benchmark=0, drop=True)
     keys = cell_keys([times], LEVELS)
-    xr.testing.assert_identical(cell_keys([other, times], LEVELS), keys)
-    lazy = cell_keys([other, times.chunk({"machine": 2, "benchmark": 1})], LEVELS)
+    xr.testing.assert_identical(cell_keys([cell, times], LEVELS), keys)
+    lazy = cell_keys([cell, times.chunk({"machine": 2, "benchmark": 1})], LEVELS)
     assert lazy.chunksizes["machine"] == (2, 2)
     xr.testing.assert_identical(lazy.compute(), keys)
 
@@ -82,18 +82,18 @@ def test_keys_have_the_indexes_of_the_data(times):
 
 def test_hashes_are_pinned():
     """Seeded numbers hang on these: they are the same for ever, whatever holds the labels."""
-    text, whole = np.array(["fft", "b"], dtype=object), np.array([3, -1])
+    text, integers = np.array(["fft", "b"], dtype=object), np.array([3, -1])
     assert [f"{word:016x}" for word in label_hashes(text).tolist()] == [
         "c22deb79f75262db",
         "b0150af736d11edf",
     ]
-    assert [f"{word:016x}" for word in label_hashes(whole).tolist()] == [
+    assert [f"{word:016x}" for word in label_hashes(integers).tolist()] == [
         "1e535eede31428f0",
         "b4d055fcf2cbbd7b",
     ]
     np.testing.assert_array_equal(label_hashes(np.array(["fft", "b"])), label_hashes(text))
     np.testing.assert_array_equal(
-        label_hashes(whole.astype(object)), label_hashes(whole.astype(np.int16))
+        label_hashes(integers.astype(object)), label_hashes(integers.astype(np.int16))
     )
     days = pd.to_datetime(["2020-01-01", "2020-01-02"])
     np.testing.assert_array_equal(

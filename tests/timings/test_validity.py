@@ -18,11 +18,11 @@ def result(path, *, valid=1, est="", machine="Box 1", slower=1.0):
         for name in ("400.alpha", "401.beta")
         for k in (1, 2, 3)
     ]
-    after = SPEC_HARDWARE.replace("Box 1 (Model 7, 2.10 GHz)", machine)
-    return perfarray.read(write(path, spec_result(rows, valid=valid, est=est, after=after)))
+    hardware = SPEC_HARDWARE.replace("Box 1 (Model 7, 2.10 GHz)", machine)
+    return perfarray.read(write(path, spec_result(rows, valid=valid, est=est, after=hardware)))
 
 
-def told(comparison):
+def notes_of(comparison):
     """Return the notes on validity of a result, and the codes that were warned of."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -78,7 +78,7 @@ def test_the_side_is_named(tmp_path, new, old, code, sides, subject):
     ]
     methods = ("compare", "ratio_interval", "score_ratio_interval")
     for method in methods:
-        (note,), codes = told(lambda method=method: getattr(times[0].perf, method)(times[1]))
+        (note,), codes = notes_of(lambda method=method: getattr(times[0].perf, method)(times[1]))
         assert (note.code, note.values["sides"]) == (code, sides)
         assert note.message.startswith(subject)
         assert code in codes
@@ -98,19 +98,19 @@ def test_labels_are_named(tmp_path):
         for k, name in enumerate("ABC")
     ]
     times = xr.concat(machines, "machine")
-    (note,), _ = told(lambda: times.sel(tuning="base").perf.compare("A", dim="machine"))
+    (note,), _ = notes_of(lambda: times.sel(tuning="base").perf.compare("A", dim="machine"))
     assert note.message.startswith("the candidate ('B') is not valid")
     assert note.values == {"sides": ["candidate"], "labels": ["B"]}
-    (note,), _ = told(lambda: times.sel(tuning="base").perf.compare("B", dim="machine"))
+    (note,), _ = notes_of(lambda: times.sel(tuning="base").perf.compare("B", dim="machine"))
     assert note.message.startswith("the baseline ('B') is not valid")
-    (note,), _ = told(lambda: times.sel(machine=["B"]).perf.compare("base", dim="tuning"))
+    (note,), _ = notes_of(lambda: times.sel(machine=["B"]).perf.compare("base", dim="tuning"))
     assert note.values["sides"] == ["candidate", "baseline"]
-    (note,), _ = told(lambda: times.sel(tuning="base").perf.pairwise(dim="machine"))
+    (note,), _ = notes_of(lambda: times.sel(tuning="base").perf.pairwise(dim="machine"))
     assert note.values["labels"] == ["B"]
     assert (
-        told(lambda: times.sel(machine=["A", "C"], tuning="base").perf.compare("A", dim="machine"))[
-            0
-        ]
+        notes_of(
+            lambda: times.sel(machine=["A", "C"], tuning="base").perf.compare("A", dim="machine")
+        )[0]
         == []
     )
 
@@ -118,7 +118,7 @@ def test_labels_are_named(tmp_path):
 def test_two_estimates_do_not_warn(tmp_path):
     """Archives of estimates are compared: the note stays with the result."""
     times = result(tmp_path / "a.csv", est="Est. ")
-    notes, codes = told(lambda: times.perf.compare("base", dim="tuning"))
+    notes, codes = notes_of(lambda: times.perf.compare("base", dim="tuning"))
     assert [note.code for note in notes] == ["estimated_side"]
     assert "estimated_side" not in codes
 
@@ -127,14 +127,14 @@ def test_unknown_states_say_nothing(tmp_path):
     """A fragment does not say whether it is valid; cells that were not measured count for nothing,
     and lazy values count."""
     times = result(tmp_path / "a.csv").assign_coords(valid=("machine", [np.nan]))
-    assert told(lambda: times.perf.compare("base", dim="tuning"))[0] == []
+    assert notes_of(lambda: times.perf.compare("base", dim="tuning"))[0] == []
     empty = result(tmp_path / "b.csv", machine="B", valid=0)
-    both = xr.concat([times, empty.where(False)], "machine").assign_coords(
+    machines = xr.concat([times, empty.where(False)], "machine").assign_coords(
         valid=("machine", [1, 0])
     )
-    assert told(lambda: both.perf.compare("base", dim="tuning"))[0] == []
+    assert notes_of(lambda: machines.perf.compare("base", dim="tuning"))[0] == []
     lazy = result(tmp_path / "c.csv", valid=0).chunk()
-    assert [note.code for note in told(lambda: lazy.perf.compare("base", dim="tuning"))[0]] == [
+    assert [note.code for note in notes_of(lambda: lazy.perf.compare("base", dim="tuning"))[0]] == [
         "invalid_side"
     ]
 
@@ -148,5 +148,5 @@ def test_results_that_are_not_compared_are_not_named():
     times = times.where((times["machine"] == "m1") | (times["version"] == "old")).assign_coords(
         valid=("machine", [1, 0])
     )
-    notes, _ = told(lambda: times.assign_attrs(units="s").perf.compare("old"))
+    notes, _ = notes_of(lambda: times.assign_attrs(units="s").perf.compare("old"))
     assert notes == []

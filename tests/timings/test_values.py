@@ -41,8 +41,8 @@ def runs(*, put=(), power=0, **attrs):
     """Three benchmarks, two versions, on four machines; some values put in one after the other, all
     times a power of two."""
     values = np.random.default_rng(1).normal(10, 0.1, (3, 2, 4, 6, 2)) * 2.0**power
-    for place, value in zip(((1, 1, 2, 3, 1), (2, 0, 0, 0, 0)), put, strict=False):
-        values[place] = value
+    for indices, value in zip(((1, 1, 2, 3, 1), (2, 0, 0, 0, 0)), put, strict=False):
+        values[indices] = value
     dims = ("benchmark", "version", "machine", "execution", "iteration")
     coords = {
         "benchmark": ["fft", "hash", "sort"],
@@ -52,8 +52,8 @@ def runs(*, put=(), power=0, **attrs):
     return xr.DataArray(values, coords, dims, "time", {"units": "s"} | attrs)
 
 
-def computed(found):
-    return (found if hasattr(found, "compute") else found.to_dataset()).compute()
+def computed(result):
+    return (result if hasattr(result, "compute") else result.to_dataset()).compute()
 
 
 INFINITE = runs(put=[np.inf, np.inf])
@@ -207,8 +207,8 @@ class TestDirection:
 
     @pytest.mark.parametrize("name", [name for name in METHODS if name not in ("biplot", "report")])
     def test_rates_without_it_are_noted(self, name):
-        found = ask(runs(units="ops/s"), name)
-        notes = perfarray.notes(found if hasattr(found, "attrs") else found.to_dataset())
+        result = ask(runs(units="ops/s"), name)
+        notes = perfarray.notes(result if hasattr(result, "attrs") else result.to_dataset())
         assert "no_direction" in [note.code for note in notes]
 
     @pytest.mark.parametrize(
@@ -237,9 +237,11 @@ class TestDirection:
         frame = (
             perfarray.from_samples({"a": [1.0]}).perf.to_frame().rename(columns={"time": "rate"})
         )
-        for said, better in (({}, "higher"), ({"better": "lower"}, "lower")):
+        for direction, better in (({}, "higher"), ({"better": "lower"}, "lower")):
             assert (
-                frame.perf.to_timings(value="rate", units=units, **said)["rate"].attrs["better"]
+                frame.perf.to_timings(value="rate", units=units, **direction)["rate"].attrs[
+                    "better"
+                ]
                 == better
             )
         with pytest.raises(ValueError, match="better='Lower' is not known"):
@@ -249,8 +251,8 @@ class TestDirection:
         "units", ["s", "ns", "J", "J/s", "ns/op", "B", "1", "", "s/iteration", "B/op", "V"]
     )
     def test_all_else(self, units):
-        found = perfarray.from_samples({"a": [1.0]}, units=units)
-        assert found[found.attrs["metric"]].attrs["better"] == "lower"
+        times = perfarray.from_samples({"a": [1.0]}, units=units)
+        assert times[times.attrs["metric"]].attrs["better"] == "lower"
 
 
 class TestZeros:
@@ -271,7 +273,7 @@ class TestZeros:
     )
 
     @staticmethod
-    def many(zeros):
+    def with_zeros(zeros):
         """A thousand iterations, some of them without a miss."""
         times = runs().isel(machine=0, iteration=np.zeros(1000, int)).drop_vars("machine")
         times[1, 1, 2, :zeros] = 0.0
@@ -279,17 +281,19 @@ class TestZeros:
 
     @pytest.mark.parametrize("name", POSITIVE)
     def test_one_among_a_thousand(self, name):
-        found = ask(self.many(1), name)
-        assert "zeros" in [note.code for note in found.perf.notes()]
-        kept = {
+        result = ask(self.many(1), name)
+        assert "zeros" in [note.code for note in result.perf.notes()]
+        answers_with_zeros = {
             "compare": "estimate",
             "suite_score": "estimate",
             "score_ratio_interval": "estimate",
             "five_number_summary": "median",
         }
-        if name in kept:
+        if name in answers_with_zeros:
             np.testing.assert_allclose(
-                found[kept[name]], ask(self.many(0), name)[kept[name]], rtol=2e-3
+                result[answers_with_zeros[name]],
+                ask(self.many(0), name)[answers_with_zeros[name]],
+                rtol=2e-3,
             )
 
     @pytest.mark.parametrize("name", POSITIVE)
@@ -311,13 +315,13 @@ class TestZeros:
 
     @each_method
     @pytest.mark.parametrize(
-        "place", [(1, 1, 2, 3), 1, slice(None)], ids=["an execution", "a benchmark", "everything"]
+        "indices", [(1, 1, 2, 3), 1, slice(None)], ids=["an execution", "a benchmark", "everything"]
     )
-    def test_one_keeps_nobody_from_an_answer(self, name, place):
+    def test_one_keeps_nobody_from_an_answer(self, name, indices):
         """No method refuses timings for their zeros, and none divides by them; two need values that
         differ."""
         times = runs()
-        times[place] = 0.0
+        times[indices] = 0.0
         if name in ("biplot", "explain_variation", "machine_ratios") and not times.any():
             with pytest.raises(
                 ValueError, match=r"principal components|can be explained|a median machine"
@@ -362,9 +366,9 @@ class TestStopped:
     @pytest.mark.parametrize("limit", [60.0, None])
     def test_it_is_said(self, name, limit):
         times = runs()
-        stopped = xr.zeros_like(times, dtype=bool).reset_coords(drop=True)
-        stopped[:, 1, :2, 5] = True  # two of eight rows of a machine table
-        times = times.where(~stopped).assign_attrs(times.attrs).assign_coords(censored=stopped)
-        found = ask(times if limit is None else times.assign_coords(censored_at=limit), name)
-        notes = perfarray.notes(found if hasattr(found, "attrs") else found.to_dataset())
+        marks = xr.zeros_like(times, dtype=bool).reset_coords(drop=True)
+        marks[:, 1, :2, 5] = True  # two of eight rows of a machine table
+        times = times.where(~marks).assign_attrs(times.attrs).assign_coords(censored=marks)
+        result = ask(times if limit is None else times.assign_coords(censored_at=limit), name)
+        notes = perfarray.notes(result if hasattr(result, "attrs") else result.to_dataset())
         assert "censored" in [note.code for note in notes]

@@ -22,44 +22,44 @@ def timings(missing=0.0, benchmarks=3, seed=0):
     sizes, variances = (
         dict(zip(LEVELS, values, strict=True)) for values in ((6, 4, 5), (0.02, 0.02, 0.04))
     )
-    drawn = perfarray.simulate(
+    simulated = perfarray.simulate(
         sizes=sizes, variances=variances, dims={"benchmark": benchmarks}, rng=seed
     )["time"]
-    gaps = np.random.default_rng(seed).random(drawn.shape) < missing
-    return drawn.where(~gaps).assign_attrs(drawn.attrs)
+    gaps = np.random.default_rng(seed).random(simulated.shape) < missing
+    return simulated.where(~gaps).assign_attrs(simulated.attrs)
 
 
-def same(one: xr.Dataset, other: xr.Dataset, rtol=1e-6) -> None:
-    assert list(one.data_vars) == list(other.data_vars)
-    for name, found in one.data_vars.items():
-        values = other[name].transpose(*found.dims).values
-        if found.dtype == object:
-            assert found.values.tolist() == values.tolist()
+def assert_same_components(result: xr.Dataset, expected: xr.Dataset, rtol=1e-6) -> None:
+    assert list(result.data_vars) == list(expected.data_vars)
+    for name, variable in result.data_vars.items():
+        values = expected[name].transpose(*variable.dims).values
+        if variable.dtype == object:
+            assert variable.values.tolist() == values.tolist()
         else:
-            assert_allclose(found.values, values, rtol=rtol, atol=1e-12, err_msg=str(name))
+            assert_allclose(variable.values, values, rtol=rtol, atol=1e-12, err_msg=str(name))
 
 
 @each_method
 def test_variables_dims_units_and_attrs(method):
     """Squared units for what is a variance; the criterion with likelihood methods only; attrs are
     text and numbers."""
-    found = timings(0.1).perf.variance_components(method=method, confidence_level=0.9)
+    fit = timings(0.1).perf.variance_components(method=method, confidence_level=0.9)
     for name in ("variance", "lower", "upper", "variance_standard_error", "level_variance"):
-        assert found[name].dims == ("benchmark", "level")
-        assert found[name].attrs["units"] == "s2"
-    assert found["mean"].dims == ("benchmark",)
-    assert found["standard_error"].attrs["units"] == "s"
-    assert ("criterion" in found) == (method != "anova")
-    assert found["level"].values.tolist() == list(LEVELS)
-    assert found["merged"].dtype == bool
-    assert found.attrs["method"] == method
-    assert found.attrs["confidence_level"] == 0.9
-    assert found.attrs["interval_method"].startswith(
+        assert fit[name].dims == ("benchmark", "level")
+        assert fit[name].attrs["units"] == "s2"
+    assert fit["mean"].dims == ("benchmark",)
+    assert fit["standard_error"].attrs["units"] == "s"
+    assert ("criterion" in fit) == (method != "anova")
+    assert fit["level"].values.tolist() == list(LEVELS)
+    assert fit["merged"].dtype == bool
+    assert fit.attrs["method"] == method
+    assert fit.attrs["confidence_level"] == 0.9
+    assert fit.attrs["interval_method"].startswith(
         "chi-square" if method == "anova" else "profile likelihood"
     )
     assert all(
         isinstance(value, str | int | float) and not isinstance(value, bool)
-        for value in found.attrs.values()
+        for value in fit.attrs.values()
     )
 
 
@@ -82,17 +82,20 @@ def test_balanced_reml_is_anova_with_other_intervals():
         "coefficient_of_variation",
     ):
         assert_allclose(reml[name], anova[name], rtol=1e-6, err_msg=name)
-    for found in (anova, reml):
-        assert ((found["lower"] < found["variance"]) & (found["variance"] < found["upper"])).all()
+    for fit in (anova, reml):
+        assert ((fit["lower"] < fit["variance"]) & (fit["variance"] < fit["upper"])).all()
     assert_allclose(reml["upper"].isel(level=2), anova["upper"].isel(level=2), rtol=0.05)
     for name in ("level_variance", "repetitions", "merged"):
         assert_allclose(reml[name], anova[name], rtol=1e-12)
     times = xr.DataArray(
         [[1.0, 9.0, 2.0], [9.0, 1.0, 5.0], [1.0, 9.1, 4.0]], dims=("execution", "iteration")
     )
-    found, anova = times.perf.variance_components(method="reml"), times.perf.variance_components()
-    assert found["variance"].sel(level="execution") == 0
-    assert_allclose([found["standard_error"], found["df"]], [anova["standard_error"], anova["df"]])
+    fit, anova = (
+        times.perf.variance_components(method="reml"),
+        times.perf.variance_components(),
+    )
+    assert fit["variance"].sel(level="execution") == 0
+    assert_allclose([fit["standard_error"], fit["df"]], [anova["standard_error"], anova["df"]])
 
 
 def test_ragged_anova_has_intervals_of_every_level():
@@ -118,10 +121,10 @@ def test_shares_and_the_whole_coefficient_of_variation():
     quantiles, 14.449 and 1.2373.
     """
     constant = TABLE_3.isel(binary=[0, 0, 0], execution=[0, 0], iteration=[0, 0])
-    found = xr.concat([TABLE_3, constant, TABLE_3 * np.nan], "cell").perf.variance_components()
-    between, _, within = found["variance"].isel(cell=0).values
+    fit = xr.concat([TABLE_3, constant, TABLE_3 * np.nan], "cell").perf.variance_components()
+    between, _, within = fit["variance"].isel(cell=0).values
     assert_allclose(
-        found["share"],
+        fit["share"],
         [
             [between / (between + within), 0, within / (between + within)],
             [np.nan] * 3,
@@ -129,19 +132,19 @@ def test_shares_and_the_whole_coefficient_of_variation():
         ],
     )
     assert_allclose(
-        found["total_coefficient_of_variation"],
-        [np.sqrt(between + within) / found["mean"].values[0], 0, np.nan],
+        fit["total_coefficient_of_variation"],
+        [np.sqrt(between + within) / fit["mean"].values[0], 0, np.nan],
     )
-    within = found.isel(cell=0).sel(level="iteration")
+    within = fit.isel(cell=0).sel(level="iteration")
     assert_allclose([within["lower"], within["upper"]], [99 / 14.44938, 99 / 1.237344], rtol=1e-6)
     merged = TABLE_3.perf.variance_components(negative="merge")
     assert_allclose(merged["share"].sum(), 1)
     assert np.isnan(merged["share"].values[1])
-    given = perfarray.from_components(
+    published = perfarray.from_components(
         {"binary": 9.0, "execution": np.nan, "iteration": 16.0}, mean=100.0
     )
-    assert_allclose(given["share"], [0.36, np.nan, 0.64])
-    assert given["total_coefficient_of_variation"].item() == pytest.approx(0.05)
+    assert_allclose(published["share"], [0.36, np.nan, 0.64])
+    assert published["total_coefficient_of_variation"].item() == pytest.approx(0.05)
 
 
 def test_negative_concerns_the_analysis_of_variance_only():
@@ -158,7 +161,7 @@ def test_negative_concerns_the_analysis_of_variance_only():
     for answer in answers:
         assert answer["variance"].sel(level="execution") == 0
         assert not answer["merged"].any()
-        same(answers[0], answer)
+        assert_same_components(answers[0], answer)
 
 
 @each_method
@@ -170,16 +173,19 @@ def test_one_cell_in_trouble_is_counted_in_one_warning(method):
     with pytest.warns(
         UserWarning, match="1 of 5 cells have no measured value; their answers are NaN"
     ) as caught:
-        found = times.perf.variance_components(method=method)
+        fit = times.perf.variance_components(method=method)
     assert len(caught) == 1
-    assert found["variance"].isel(benchmark=1).isnull().all()
-    assert found["variance"].isel(benchmark=2).values.tolist() == [0, 0, 0]
-    assert found["upper"].isel(benchmark=2, level=2) == 0
+    assert fit["variance"].isel(benchmark=1).isnull().all()
+    assert fit["variance"].isel(benchmark=2).values.tolist() == [0, 0, 0]
+    assert fit["upper"].isel(benchmark=2, level=2) == 0
     assert np.isnan(
-        [found["variance"].isel(benchmark=3, level=0), found["standard_error"].isel(benchmark=3)]
+        [
+            fit["variance"].isel(benchmark=3, level=0),
+            fit["standard_error"].isel(benchmark=3),
+        ]
     ).all()
     alone = times.isel(benchmark=[0, 4]).perf.variance_components(method=method)
-    same(alone, found.isel(benchmark=[0, 4]))
+    assert_same_components(alone, fit.isel(benchmark=[0, 4]))
 
 
 @pytest.mark.parametrize(
@@ -204,9 +210,9 @@ def test_what_is_not_found_is_counted(limit, message, lost, monkeypatch):
     """Without a maximum nothing is known; without a limit the components are."""
     monkeypatch.setattr(f"perfarray.variation.numerics.maximum.{limit}", 1)
     with pytest.warns(UserWarning, match=message):
-        found = timings(0.4).perf.variance_components(method="reml")
+        fit = timings(0.4).perf.variance_components(method="reml")
     for name in ("variance", "mean"):
-        assert (found[name].isnull() == (name in lost)).all()
+        assert (fit[name].isnull() == (name in lost)).all()
 
 
 @pytest.mark.parametrize(
@@ -235,25 +241,25 @@ def test_units_orders_and_groups_do_not_matter(method):
     """Variances and their limits grow as the square of the unit; shuffled, transposed or in groups
     nothing changes."""
     times = timings(0.1)
-    found = times.perf.variance_components(method=method)
+    fit = times.perf.variance_components(method=method)
     scaled = (1000 * times).perf.variance_components(method=method)
     for name, units in (
-        (name, found[name].attrs.get("units")) for name in found.data_vars if name != "criterion"
+        (name, fit[name].attrs.get("units")) for name in fit.data_vars if name != "criterion"
     ):
         scaled[name] = (
             scaled[name] / {"s": 1e3, "s2": 1e6}[units] if units in ("s", "s2") else scaled[name]
         )
-    same(
-        found.drop_vars("criterion", errors="ignore"),
+    assert_same_components(
+        fit.drop_vars("criterion", errors="ignore"),
         scaled.drop_vars("criterion", errors="ignore"),
         rtol=1e-5,
     )
     rng = np.random.default_rng(1)
     shuffled = times.isel({dim: rng.permutation(times.sizes[dim]) for dim in LEVELS})
-    for other in (shuffled, times.transpose(*reversed(times.dims))):
-        same(found, other.perf.variance_components(method=method))
-    same(
-        found,
+    for variant in (shuffled, times.transpose(*reversed(times.dims))):
+        assert_same_components(fit, variant.perf.variance_components(method=method))
+    assert_same_components(
+        fit,
         times.groupby("benchmark").map(lambda group: group.perf.variance_components(method=method)),
     )
 
@@ -267,10 +273,12 @@ def test_the_note_on_uneven_effects_starts_at_three():
         dims={"benchmark": 20},
         rng=1,
     )
-    parts, no_cell = times.perf.variance_components(), np.zeros(20, dtype=bool)
+    fitted, no_cell = times.perf.variance_components(), np.zeros(20, dtype=bool)
     notes = [
         components._normal_limits_note(
-            parts.assign(unevenness=xr.full_like(parts["unevenness"], value)), no_cell, "executions"
+            fitted.assign(unevenness=xr.full_like(fitted["unevenness"], value)),
+            no_cell,
+            "executions",
         )
         for value in (2.9, 3.0)
     ]
@@ -281,7 +289,10 @@ def test_the_note_on_uneven_effects_starts_at_three():
 def test_the_standard_error_of_a_difference_by_hand():
     """Of x - y with mean squares x and y = S_1^2 / n_1: the squares of both, twice, over their
     degrees of freedom."""
-    parts = timings().isel(binary=0, benchmark=0).perf.variance_components()
-    above, below = parts["level_variance"].values[0], parts["level_variance"].values[1] / 5
+    fit = timings().isel(binary=0, benchmark=0).perf.variance_components()
+    above, below = (
+        fit["level_variance"].values[0],
+        fit["level_variance"].values[1] / 5,
+    )
     expected = np.sqrt(2 * above**2 / 3 + 2 * below**2 / 16)  # 4 executions of 5 iterations
-    assert_allclose(parts["variance_standard_error"].values[0], expected, rtol=1e-12)
+    assert_allclose(fit["variance_standard_error"].values[0], expected, rtol=1e-12)

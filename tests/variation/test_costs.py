@@ -16,24 +16,24 @@ from shared_material import ARCHIVES, needs_archives
 LOOPS, START, OWN = 1000, 0.25, 0.03
 
 
-def pyperf_file(path, unit="second", **more):
+def pyperf_file(path, unit="second", **fields):
     """Ten processes of three values and a warm-up, 1000 loops of some 100 us; a process starts in
     0.25 s and spends 0.03 s of its own."""
-    rng, now, runs = np.random.default_rng(3), datetime(2026, 1, 1), []
+    rng, date, runs = np.random.default_rng(3), datetime(2026, 1, 1), []
     for effect in rng.normal(0, 2e-6, 10):
         values = 1e-4 + effect + rng.normal(0, 2e-6, 4)
         duration = LOOPS * values.sum() + OWN
-        now += timedelta(seconds=START + duration)
+        date += timedelta(seconds=START + duration)
         runs.append(
             run(
                 *values[1:],
                 warmups=[(LOOPS, values[0])],
                 loops=LOOPS,
                 duration=duration,
-                date=str(now),
+                date=str(date),
             )
         )
-    return perfarray.read(write(path, suite(bench("fft", *runs, unit=unit, **more))))
+    return perfarray.read(write(path, suite(bench("fft", *runs, unit=unit, **fields))))
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def one_value(times, loops=LOOPS):
     return loops * times["time"].where(~times["warmup"]).mean().item()
 
 
-def told(times, **keywords):
+def plan_and_notes(times, **keywords):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         plan = plan_repetitions(times, **keywords)
@@ -57,24 +57,26 @@ class TestPyperf:
     def test_a_plan_fits_the_budget_when_carried_out(self, fft):
         """A value costs its loops, an execution its start and warm-up: carried out, the plan takes
         the budget, not 1000 times as long."""
-        plan, notes = told(fft, budget=60.0, cost_units="s")
-        (processes, values), one = plan["repetitions"].values.ravel(), one_value(fft)
-        spent = processes * (START + OWN + one * (1 + values))
+        plan, notes = plan_and_notes(fft, budget=60.0, cost_units="s")
+        (processes, values), value_price = plan["repetitions"].values.ravel(), one_value(fft)
+        spent = processes * (START + OWN + value_price * (1 + values))
         assert spent == pytest.approx(plan["cost"].item(), rel=0.01)
         assert 0.97 * 60 < spent < 60 * 1.01
         assert [note.code for note in notes] == ["stated_prices"]
-        np.testing.assert_allclose(notes[0].values["iteration"], one)
-        np.testing.assert_allclose(notes[0].values["execution"], START + OWN + one, rtol=0.01)
+        np.testing.assert_allclose(notes[0].values["iteration"], value_price)
+        np.testing.assert_allclose(
+            notes[0].values["execution"], START + OWN + value_price, rtol=0.01
+        )
 
     @pytest.mark.parametrize("by_label", [True, False])
     def test_a_baseline_has_its_own_prices(self, tmp_path, by_label):
         """Both systems cost what their files say: 1000 loops a value here, 8000 there."""
         sides = [pyperf_file(tmp_path / f"{inner}.json", inner_loops=inner) for inner in (1, 8)]
-        both = perfarray.read_archive(
+        versions = perfarray.read_archive(
             {"new": tmp_path / "1.json", "old": tmp_path / "8.json"}, dim="version"
         )
-        times, baseline = (both, "old") if by_label else sides
-        plan, notes = told(times, baseline=baseline, budget=600.0, cost_units="s")
+        times, baseline = (versions, "old") if by_label else sides
+        plan, notes = plan_and_notes(times, baseline=baseline, budget=600.0, cost_units="s")
         spent, (processes, values) = 0.0, plan["repetitions"].values.ravel()
         for side, inner in zip(sides, (1, 8), strict=True):
             spent += processes * (
@@ -87,19 +89,21 @@ class TestPyperf:
         assert 0.95 * 600 < spent <= 600
         assert [note.code for note in notes] == ["stated_prices"]
 
-    @pytest.mark.parametrize("given", [{"iteration": 1.0}, {}])
-    def test_prices_given_win_and_are_not_told(self, fft, given):
+    @pytest.mark.parametrize("fields", [{"iteration": 1.0}, {}])
+    def test_prices_given_win_and_are_not_told(self, fft, fields):
         """Nor is what an iteration takes, which is no assumption: a value costs its loops."""
-        plan, notes = told(fft, budget=60.0, cost_units="s", costs={"execution": 5.0} | given)
+        plan, notes = plan_and_notes(
+            fft, budget=60.0, cost_units="s", costs={"execution": 5.0} | fields
+        )
         processes, values = plan["repetitions"].values.ravel()
         assert notes == []
         assert plan["cost"].item() == pytest.approx(
-            processes * (5.0 + given.get("iteration", one_value(fft)) * values)
+            processes * (5.0 + fields.get("iteration", one_value(fft)) * values)
         )
 
     def test_iterations_as_the_unit(self, fft):
         """What the file says in seconds is so many iterations."""
-        _, notes = told(fft, budget=600.0)
+        _, notes = plan_and_notes(fft, budget=600.0)
         np.testing.assert_allclose(
             notes[0].values["execution"], (START + OWN) / one_value(fft) + 1, rtol=0.02
         )
@@ -108,13 +112,13 @@ class TestPyperf:
     def test_float32_and_lazy_alike(self, fft):
         """The same plan, and of a lazy one nothing is computed before it is wanted."""
         dask = pytest.importorskip("dask")
-        whole, _ = told(fft, budget=60.0, cost_units="s")
-        narrow, _ = told(fft.astype("float32"), budget=60.0, cost_units="s")
-        np.testing.assert_array_equal(whole["repetitions"], narrow["repetitions"])
+        plan, _ = plan_and_notes(fft, budget=60.0, cost_units="s")
+        narrow, _ = plan_and_notes(fft.astype("float32"), budget=60.0, cost_units="s")
+        np.testing.assert_array_equal(plan["repetitions"], narrow["repetitions"])
         with dask.config.set(scheduler=lambda *_args, **_keywords: pytest.fail("computed")):
-            lazy, notes = told(fft.chunk(benchmark=1), budget=60.0, cost_units="s")
+            lazy, notes = plan_and_notes(fft.chunk(benchmark=1), budget=60.0, cost_units="s")
         assert notes[0].values["iteration"] == []
-        np.testing.assert_array_equal(lazy.compute()["repetitions"], whole["repetitions"])
+        np.testing.assert_array_equal(lazy.compute()["repetitions"], plan["repetitions"])
 
     def test_without_durations_warm_ups_are_the_price(self, tmp_path):
         """And without loops or warm-ups nothing is known: the message asks."""
@@ -164,7 +168,7 @@ class TestPyperf:
     def test_ten_minutes_are_ten_minutes(self):
         """A genuine file: 0.158 s a value, not 302 ns."""
         times = perfarray.read(ARCHIVES / "pyperf" / "moreati_counter-top" / "py36.json")
-        plan, notes = told(times, budget=600.0, cost_units="s")
+        plan, notes = plan_and_notes(times, budget=600.0, cost_units="s")
         assert 0.1 < min(notes[0].values["iteration"]) < max(notes[0].values["iteration"]) < 0.25
         assert (plan["repetitions"].sel(level="execution") < 600 / 0.2).all()
 
@@ -186,7 +190,7 @@ class TestJmh:
     def test_a_plan_fits_the_budget_when_carried_out(self, tmp_path, unit, mode):
         """An iteration takes its measurement time, a fork its warm-up: a time and a throughput
         alike."""
-        plan, notes = told(
+        plan, notes = plan_and_notes(
             self.read(tmp_path / "copy.json", unit=unit, mode=mode), budget=600.0, cost_units="s"
         )
         forks, iterations = plan["repetitions"].values.ravel()
@@ -244,7 +248,7 @@ class TestGeneric:
         """`loops` of some runs only counts as 1 elsewhere; the note says what one iteration
         takes."""
         times = self.times(loops=("execution", [2.0, 2.0, np.nan]), execution_seconds=7.0)
-        _, notes = told(times, budget=600.0, cost_units="s")
+        _, notes = plan_and_notes(times, budget=600.0, cost_units="s")
         values = times.values * [[2], [2], [1]]
         np.testing.assert_allclose(notes[0].values["iteration"], values.mean())
         assert notes[0].values["execution"] == [7.0, 7.0]
@@ -252,7 +256,7 @@ class TestGeneric:
     def test_executions_without_iterations(self):
         """The start is part of the lowest level's price."""
         times = self.times(execution_seconds=("execution", [7.0, 8.0, 9.0])).isel(iteration=0)
-        plan, notes = told(times, budget=600.0, cost_units="s")
+        plan, notes = plan_and_notes(times, budget=600.0, cost_units="s")
         np.testing.assert_allclose(notes[0].values["execution"], 8.0 + times.values.mean())
         assert plan["repetitions"].item() == 600 // (8.0 + times.values.mean())
 

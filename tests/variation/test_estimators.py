@@ -34,9 +34,9 @@ def estimate(times, statistic, **keywords):
 def overlapping(times, **keywords):
     """Return the stability of estimators from groups that overlap a lot, and expect the note."""
     with pytest.warns(perfarray.PerfarrayWarning) as caught:
-        found = times.perf.estimator_stability(**keywords)
+        stability = times.perf.estimator_stability(**keywords)
     assert "few_runs" in [note.code for note in caught[0].message.notes]
-    return found
+    return stability
 
 
 @pytest.mark.parametrize("case", range(4))
@@ -46,10 +46,10 @@ def test_oracle(golden, case):
     times = sample(*oracle["input"]["observations_in_order"])
     sizes = [output["k"] for output in oracle["output"]]
     with warnings.catch_warnings(action="ignore"):
-        found = times.perf.estimator_stability(group_sizes=sizes).squeeze("benchmark")
+        stability = times.perf.estimator_stability(group_sizes=sizes).squeeze("benchmark")
     for output in oracle["output"]:
         for name, statistic in PAPERS_NAMES.items():
-            cell = found.sel(group_size=output["k"], statistic=statistic)
+            cell = stability.sel(group_size=output["k"], statistic=statistic)
             assert_allclose(cell["estimate"], output[name]["mean"], rtol=1e-12)
             assert_allclose(
                 cell["relative_standard_deviation"],
@@ -116,8 +116,8 @@ def test_value_names_the_runs():
 def test_ragged_cells_rotate_round_their_own_end():
     """What was not measured is passed over, wherever it stands."""
     values = np.array([[3.0, np.nan, 1.0, 7.0, np.nan, 5.0], [3.0, 1.0, 7.0, 5.0, np.nan, np.nan]])
-    for found in stability_of_estimators(values, (1, 2, 3), tuple(ESTIMATORS)):
-        assert_allclose(found[0], found[1])
+    for statistic in stability_of_estimators(values, (1, 2, 3), tuple(ESTIMATORS)):
+        assert_allclose(statistic[0], statistic[1])
 
 
 @pytest.mark.parametrize(("runs", "size"), [(20, 1), (20, 4), (20, 10), (9, 2)])
@@ -140,10 +140,10 @@ def test_groups_near_all_runs_are_not_called_stable():
         {str(k): 1 + 0.05 * np.random.default_rng(k).standard_normal(20) for k in range(300)},
         dim="benchmark",
     )
-    found = overlapping(times, statistics="mean")
-    assert (2 * found["relative_standard_deviation"].sel(group_size=19) <= 0.01).all()
-    assert found["adjusted_standard_deviation"].sel(group_size=slice(11, None)).isnull().all()
-    assert found["required_group_size"].notnull().mean() < 0.02
+    stability = overlapping(times, statistics="mean")
+    assert (2 * stability["relative_standard_deviation"].sel(group_size=19) <= 0.01).all()
+    assert stability["adjusted_standard_deviation"].sel(group_size=slice(11, None)).isnull().all()
+    assert stability["required_group_size"].notnull().mean() < 0.02
 
 
 def test_best_is_the_undisturbed_end():
@@ -156,18 +156,20 @@ def test_best_is_the_undisturbed_end():
     ) as caught:
         assert estimate(rates, "min") == 0.25
     assert [note.code for note in caught[0].message.notes] == ["slow_end"]
-    both = overlapping(rates, group_sizes=(1, 2), statistics=("best",))
-    assert_allclose(both["estimate"].sel(group_size=2, statistic="best"), np.mean([1.0, 0.5, 1.0]))
+    stability = overlapping(rates, group_sizes=(1, 2), statistics=("best",))
+    assert_allclose(
+        stability["estimate"].sel(group_size=2, statistic="best"), np.mean([1.0, 0.5, 1.0])
+    )
 
 
 def test_groups_need_enough_runs():
     with pytest.warns(
         UserWarning, match=r"1 of 1 cells have fewer runs than the largest group \(5\)"
     ) as caught:
-        found = sample(1.0, 2.0, 3.0).perf.estimator_stability(group_sizes=(1, 3, 5))
+        stability = sample(1.0, 2.0, 3.0).perf.estimator_stability(group_sizes=(1, 3, 5))
     assert len(caught) == 1
-    assert found["relative_standard_deviation"].isnull().sel(group_size=5).all()
-    assert found["relative_standard_deviation"].sel(group_size=3).notnull().all()
+    assert stability["relative_standard_deviation"].isnull().sel(group_size=5).all()
+    assert stability["relative_standard_deviation"].sel(group_size=3).notnull().all()
 
 
 def test_size_that_separates_two_programs():
@@ -175,16 +177,16 @@ def test_size_that_separates_two_programs():
     NaN."""
     rng = np.random.default_rng(3)
     times = sample(*(1 + 0.02 * rng.standard_normal(400)))
-    found = times.perf.estimator_stability(difference=0.02).squeeze("benchmark")
+    stability = times.perf.estimator_stability(difference=0.02).squeeze("benchmark")
     for statistic in PAPERS_NAMES.values():
-        within = 2 * found["adjusted_standard_deviation"].sel(statistic=statistic) <= 0.02
-        required = found["required_group_size"].sel(statistic=statistic).item()
+        within = 2 * stability["adjusted_standard_deviation"].sel(statistic=statistic) <= 0.02
+        required = stability["required_group_size"].sel(statistic=statistic).item()
         assert np.isnan(required) != within.values[-1]
         if np.isfinite(required):
             assert within.sel(group_size=slice(required, None)).all()
             assert required == 1 or not within.sel(group_size=required - 2)
     # Averaging k normal runs: 2 * 0.02 / sqrt(k) <= 0.02 from k = 4, so 5 is the first odd size.
-    assert found["required_group_size"].sel(statistic="mean").item() == 5
+    assert stability["required_group_size"].sel(statistic="mean").item() == 5
     assert (
         sample(1.0, 9.0, 2.0, 7.0)
         .perf.estimator_stability(group_sizes=(1,))["required_group_size"]
@@ -232,11 +234,11 @@ def test_memory_of_groups_is_a_block_s(monkeypatch):
     """Groups of 9 of 20,000 runs are 1.4 MB, several times over; a block of them at a time gives
     the same numbers."""
     runs = np.random.default_rng(1).lognormal(0.0, 0.1, (1, 20_000))
-    whole = stability_of_estimators(runs, (9,), ("median",))
+    at_once = stability_of_estimators(runs, (9,), ("median",))
     monkeypatch.setattr("perfarray.variation.numerics.estimators.BLOCK", 1 << 12)
     tracemalloc.start()
-    found = stability_of_estimators(runs, (9,), ("median",))
+    in_blocks = stability_of_estimators(runs, (9,), ("median",))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    np.testing.assert_array_equal(found, whole)
+    np.testing.assert_array_equal(in_blocks, at_once)
     assert peak < 1.4e6

@@ -37,15 +37,15 @@ TABLE_VI = [
 def test_printed_replicates(binaries, executions, printed, mean):
     """Every printed execution draws from the one it names, has the printed grand mean, and is one
     that we can draw."""
-    for binary, chosen, rows in zip(binaries, executions, printed, strict=True):
-        for execution, row in zip(chosen, rows, strict=True):
+    for binary, picks, rows in zip(binaries, executions, printed, strict=True):
+        for execution, row in zip(picks, rows, strict=True):
             assert set(row) <= set(OLD[binary - 1][execution - 1])
     replicate = perfarray.from_samples({"old": printed}, level=("binary", "execution", "iteration"))
     estimate = replicate.perf.mean_interval()["estimate"].item()
     assert round(estimate, 1) == mean
     times = perfarray.from_samples({"old": OLD}, level=("binary", "execution", "iteration"))
-    drawn = times.perf.bootstrap_distribution(resample="all", n_resamples=5000, rng=1)
-    assert np.isclose(drawn, estimate).any()
+    replicates = times.perf.bootstrap_distribution(resample="all", n_resamples=5000, rng=1)
+    assert np.isclose(replicates, estimate).any()
 
 
 @pytest.fixture
@@ -65,8 +65,11 @@ def fft(shared):
 def test_components_of_the_fft(fft):
     """1.27 % between executions, 0.04 % inside one, by every method."""
     for method in ("anova", "reml"):
-        parts = fft.perf.variance_components(method=method)
-        assert (100 * parts["coefficient_of_variation"]).round(2).values.tolist() == [1.27, 0.04]
+        components = fft.perf.variance_components(method=method)
+        assert (100 * components["coefficient_of_variation"]).round(2).values.tolist() == [
+            1.27,
+            0.04,
+        ]
 
 
 def test_iterations_of_the_fft_are_all_but_useless(fft):

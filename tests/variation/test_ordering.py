@@ -11,7 +11,7 @@ from perfarray.timings.notes import collecting_notes
 SMALL = perfarray.from_samples({"old": [3.0, 3.1, 5.0] * 4, "new": [2.0, 2.1, 4.0] * 4})
 
 
-def drawn(effect, runs, experiments=1, seed=1):
+def simulated(effect, runs, experiments=1, seed=1):
     """Return runs of two programs that are so many deviations apart, in many experiments."""
     values = 10 + np.random.default_rng(seed).standard_normal((2, experiments, runs))
     values[1] += effect
@@ -40,31 +40,33 @@ def test_shares_are_those_counted_by_hand(statistic, estimate, size):
     rng = np.random.default_rng(2)
     new, old = rng.integers(1, 9, 11).astype(float), rng.integers(2, 12, 8).astype(float)
     with collecting_notes():
-        found = perfarray.from_samples({"old": old, "new": new}).perf.ordering_stability(
+        stability = perfarray.from_samples({"old": old, "new": new}).perf.ordering_stability(
             "old", group_sizes=(size,), statistics=statistic
         )
-    assert found["right"].item() == pytest.approx(by_hand(new, old, size, estimate), abs=1e-12)
-    assert found["n"].item() == 8
+    assert stability["right"].item() == pytest.approx(by_hand(new, old, size, estimate), abs=1e-12)
+    assert stability["n"].item() == 8
 
 
 def test_shares_are_those_of_new_experiments():
     """Of programs that surely differ, the mean share over experiments is the chance that means of k
     are right."""
     with collecting_notes():
-        found = drawn(1.5, 40, experiments=150).perf.ordering_stability(
+        stability = simulated(1.5, 40, experiments=150).perf.ordering_stability(
             "old", group_sizes=(1, 3, 5), statistics="mean"
         )
     expected = ndtr(1.5 * np.sqrt(np.array([1, 3, 5]) / 2))
-    np.testing.assert_allclose(found["right"].mean("benchmark").values.ravel(), expected, atol=0.02)
+    np.testing.assert_allclose(
+        stability["right"].mean("benchmark").values.ravel(), expected, atol=0.02
+    )
 
 
 def test_required_is_the_size_from_which_on_it_holds():
     """The minimum of three is right where the mean of one is not; where no size is large enough it
     is NaN."""
-    found = SMALL.perf.ordering_stability(
+    stability = SMALL.perf.ordering_stability(
         "old", group_sizes=(1, 3), statistics=("mean", "min")
     ).squeeze("version")
-    assert found["required"].values.tolist() == [3.0, 3.0]
+    assert stability["required"].values.tolist() == [3.0, 3.0]
     assert np.isnan(SMALL.perf.ordering_stability("old", group_sizes=(1,))["required"]).all()
     assert (
         SMALL.perf.ordering_stability("old", group_sizes=(1,), share=0.7)["required"] == 1
@@ -77,8 +79,10 @@ def test_groups_of_more_than_half_have_no_share():
     with pytest.warns(
         perfarray.PerfarrayWarning, match="groups of more than a quarter of their runs"
     ):
-        found = drawn(3.0, 12).perf.ordering_stability("old", group_sizes=(1, 6, 7))
-    assert found["right"].notnull().all(["statistic", "version", "benchmark"]).values.tolist() == [
+        stability = simulated(3.0, 12).perf.ordering_stability("old", group_sizes=(1, 6, 7))
+    assert stability["right"].notnull().all(
+        ["statistic", "version", "benchmark"]
+    ).values.tolist() == [
         True,
         True,
         False,
@@ -87,21 +91,21 @@ def test_groups_of_more_than_half_have_no_share():
 
 @pytest.mark.parametrize(
     ("times", "code"),
-    [(drawn(0.0, 40, seed=3), "no_order"), (SMALL * 0 + 1.0, "no_order"), (SMALL, None)],
+    [(simulated(0.0, 40, seed=3), "no_order"), (SMALL * 0 + 1.0, "no_order"), (SMALL, None)],
 )
 def test_programs_without_an_order_are_told(times, code):
     """Where the means do not differ, or are equal, a note says that there is nothing to be right
     about."""
-    with collecting_notes() as told:
-        found = times.perf.ordering_stability("old", group_sizes=(1, 3), statistics="mean")
-    assert [note.code for note in told] == ([code] if code else [])
-    assert bool(found["right"].isnull().all()) == bool((found["ratio"] == 1).all())
+    with collecting_notes() as notes:
+        stability = times.perf.ordering_stability("old", group_sizes=(1, 3), statistics="mean")
+    assert [note.code for note in notes] == ([code] if code else [])
+    assert bool(stability["right"].isnull().all()) == bool((stability["ratio"] == 1).all())
 
 
 def test_few_runs_are_told():
     with pytest.warns(perfarray.PerfarrayWarning, match="fewer than two groups of 1 runs"):
-        found = SMALL.isel(execution=[0]).perf.ordering_stability("old", group_sizes=(1,))
-    assert found["right"].isnull().all()
+        stability = SMALL.isel(execution=[0]).perf.ordering_stability("old", group_sizes=(1,))
+    assert stability["right"].isnull().all()
 
 
 def test_rates_and_lazy_arrays():

@@ -21,8 +21,8 @@ def components(**keywords):
     )
 
 
-@pytest.mark.parametrize(("hours", "place"), [(3, 0), (6, 1), (9, 2)])
-def test_table_7_is_one_call(golden, hours, place):
+@pytest.mark.parametrize(("hours", "column"), [(3, 0), (6, 1), (9, 2)])
+def test_table_7_is_one_call(golden, hours, column):
     """Kalibera and Jones, tables VII and VIII: the default's column is the printed one, and a plan
     is no wider than their counts make it.
 
@@ -31,17 +31,17 @@ def test_table_7_is_one_call(golden, hours, place):
     are cut, not rounded.
     """
     rows = golden("kj_table8")["rows"]
-    parts = np.array([row["T_nominal_variance"][::-1] for row in rows])
+    components = np.array([row["T_nominal_variance"][::-1] for row in rows])
     names = {"benchmark": [row["benchmark"] for row in rows]}
-    given = {
-        level: xr.DataArray(own, names, "benchmark")
-        for level, own in zip(NEST, parts.T, strict=True)
+    components_by_level = {
+        level: xr.DataArray(values, names, "benchmark")
+        for level, values in zip(NEST, components.T, strict=True)
     }
     seconds = np.array([row["inputs"]["seconds_per_measurement"] for row in rows])
     prices = np.array([[row["inputs"]["c2"], row["inputs"]["c1"], 1.0] for row in rows])
     costs = dict(zip(NEST, seconds * prices.T, strict=True))
     plan = plan_repetitions(
-        from_components(given),
+        from_components(components_by_level),
         costs=costs,
         budget=hours * 3600,
         cost_units="s",
@@ -49,11 +49,13 @@ def test_table_7_is_one_call(golden, hours, place):
         min_units=2,
     )
     np.testing.assert_allclose(
-        plan["default_half_width"], [row["default_half_width"][place] for row in rows], rtol=1e-9
+        plan["default_half_width"], [row["default_half_width"][column] for row in rows], rtol=1e-9
     )
-    assert (plan["half_width"] <= [row["our_half_width"][place] * (1 + 1e-9) for row in rows]).all()
-    printed = np.array([row["paper"]["default"][place] for row in rows])
-    n = np.array([row["default_n"][place] for row in rows])
+    assert (
+        plan["half_width"] <= [row["our_half_width"][column] * (1 + 1e-9) for row in rows]
+    ).all()
+    printed = np.array([row["paper"]["default"][column] for row in rows])
+    n = np.array([row["default_n"][column] for row in rows])
     rounding = 0.05 + scipy.stats.t.ppf(0.975, n - 1) / np.sqrt(n) * 0.05 * np.sqrt(3)
     cut = np.array([row["benchmark"] == "TCP" for row in rows]) * 0.05
     assert (abs(plan["default_half_width"] - printed) <= rounding + cut).all()
@@ -96,10 +98,13 @@ def test_what_variance_components_returned(variances):
     times = perfarray.simulate(
         sizes=sizes, variances=dict.fromkeys(NEST, 4e-4), dims={"benchmark": 3}, rng=4
     )
-    found = times.perf.variance_components()
-    assert (found["variance"] > 0).all()
+    components = times.perf.variance_components()
+    assert (components["variance"] > 0).all()
     keywords = {"costs": {"binary": 50.0, "execution": 5.0}, "budget": 4000, "variances": variances}
-    ours, theirs = found.perf.plan_repetitions(**keywords), times.perf.plan_repetitions(**keywords)
+    ours, theirs = (
+        components.perf.plan_repetitions(**keywords),
+        times.perf.plan_repetitions(**keywords),
+    )
     for name in theirs.data_vars:
         if theirs[name].dtype.kind == "f":
             np.testing.assert_allclose(ours[name], theirs[name], rtol=1e-9)
@@ -107,13 +112,13 @@ def test_what_variance_components_returned(variances):
 
 def test_lazy_components():
     pytest.importorskip("dask")
-    part = xr.DataArray(np.full(4, 4e-4), dims="benchmark")
-    given = from_components({"binary": part, "iteration": part * 2})
-    lazy = plan_repetitions(given.chunk(benchmark=2), costs={"binary": 10}, budget=500)
+    variance = xr.DataArray(np.full(4, 4e-4), dims="benchmark")
+    components = from_components({"binary": variance, "iteration": variance * 2})
+    lazy = plan_repetitions(components.chunk(benchmark=2), costs={"binary": 10}, budget=500)
     assert lazy.chunks
     xr.testing.assert_allclose(
         lazy.compute()["repetitions"],
-        plan_repetitions(given, costs={"binary": 10}, budget=500)["repetitions"],
+        plan_repetitions(components, costs={"binary": 10}, budget=500)["repetitions"],
     )
 
 
@@ -128,7 +133,9 @@ def test_pilots_of_several_days():
     """What two days have in common inside them is what a nest with sessions finds; a slower day
     counts relative to its mean."""
     first, second = pilot(1), pilot(2)
-    slower = (second * 3).assign(time=lambda own: own["time"].assign_attrs(second["time"].attrs))
+    slower = (second * 3).assign(
+        time=lambda dataset: dataset["time"].assign_attrs(second["time"].attrs)
+    )
     pooled = from_components([first.perf.variance_components(), slower.perf.variance_components()])
     joined = perfarray.join(
         first / first["time"].mean(), second / second["time"].mean(), along="session"
@@ -149,31 +156,37 @@ def test_pilots_of_several_days():
 def test_pooled_pilots_promise_more():
     """Both know the same variance: the plan from two is surer, and none of their runs count towards
     it."""
-    one = pilot(1).perf.variance_components()
+    components = pilot(1).perf.variance_components()
     keywords = {"costs": {"execution": 5}, "half_width": 0.01, "assurance": 0.9}
-    alone, both = (
-        plan_repetitions(given, **keywords) for given in (one, from_components([one, one]))
+    alone, two_pilots = (
+        plan_repetitions(pilots, **keywords)
+        for pilots in (components, from_components([components, components]))
     )
-    np.testing.assert_allclose(from_components([one, one])["variance"], one["variance"], rtol=1e-12)
-    assert both["repetitions"][0] < 0.8 * alone["repetitions"][0]
-    assert both[["n", "more"]].isnull().to_array().all()
+    np.testing.assert_allclose(
+        from_components([components, components])["variance"], components["variance"], rtol=1e-12
+    )
+    assert two_pilots["repetitions"][0] < 0.8 * alone["repetitions"][0]
+    assert two_pilots[["n", "more"]].isnull().to_array().all()
 
 
 def test_a_benchmark_of_one_pilot_rests_on_it():
     """It is not dropped; a pilot of one unit knows nothing of the level, and does not count."""
-    whole = pilot(1, dims={"benchmark": ["fft", "lu"]}).perf.variance_components()
-    part = pilot(2).expand_dims(benchmark=["lu"]).perf.variance_components()
-    pooled = from_components([whole, part])
+    two_benchmarks = pilot(1, dims={"benchmark": ["fft", "lu"]}).perf.variance_components()
+    one_benchmark = pilot(2).expand_dims(benchmark=["lu"]).perf.variance_components()
+    pooled = from_components([two_benchmarks, one_benchmark])
     assert pooled["df"].sel(benchmark=["fft", "lu"]).values.tolist() == [3.0, 6.0]
     np.testing.assert_allclose(
-        pooled["variance"].sel(benchmark="fft"), whole["variance"].sel(benchmark="fft"), rtol=1e-12
+        pooled["variance"].sel(benchmark="fft"),
+        two_benchmarks["variance"].sel(benchmark="fft"),
+        rtol=1e-12,
     )
     with pytest.warns(perfarray.PerfarrayWarning, match="one execution"):
-        single = pilot(3).isel(execution=[0]).perf.variance_components()
-    again = from_components([part, single])
-    assert again["df"].item() == 3.0
+        single_execution = pilot(3).isel(execution=[0]).perf.variance_components()
+    pooled_with_single = from_components([one_benchmark, single_execution])
+    assert pooled_with_single["df"].item() == 3.0
     relative = [
-        (one["variance"].sel(level="execution") / one["mean"] ** 2).item() for one in (again, part)
+        (components["variance"].sel(level="execution") / components["mean"] ** 2).item()
+        for components in (pooled_with_single, one_benchmark)
     ]
     assert relative[0] == pytest.approx(relative[1])
 
@@ -181,12 +194,12 @@ def test_a_benchmark_of_one_pilot_rests_on_it():
 def test_components_of_both_systems():
     new, old = pilot(1, "binary", units=12), pilot(2, "binary", units=12)
     keywords = {"costs": {"binary": 50.0, "execution": 5.0}, "half_width": 0.01}
-    found = plan_repetitions(
+    plan = plan_repetitions(
         new.perf.variance_components(), old.perf.variance_components(), **keywords
     )
     expected = plan_repetitions(new, old, **keywords)
     for name in ("repetitions", "cost", "half_width", "half_width_upper", "n", "more"):
-        np.testing.assert_allclose(found[name], expected[name], rtol=1e-9)
+        np.testing.assert_allclose(plan[name], expected[name], rtol=1e-9)
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -214,7 +227,7 @@ def test_prices_of_each_side():
     interpreted = from_components({"execution": 0.04**2, "iteration": 0.02**2})
     costs = {"binary": 50, "execution": (5 + 200) / 2, "iteration": (1 + 3) / 2}
     plan = plan_repetitions(components(), interpreted, costs=costs, half_width=0.02, assurance=None)
-    least = math.inf
+    lowest_cost = math.inf
     for executions, iterations in itertools.product(range(1, 8), range(1, 30)):
         variance = (
             0.02**2
@@ -223,41 +236,44 @@ def test_prices_of_each_side():
         )
         units = np.arange(5, 100)
         n = units[scipy.stats.t.ppf(0.975, units - 1) * np.sqrt(variance / units) <= 0.02][0]
-        least = min(
-            least, n * (50 + executions * (5 + iterations) + executions * (200 + 3 * iterations))
+        lowest_cost = min(
+            lowest_cost,
+            n * (50 + executions * (5 + iterations) + executions * (200 + 3 * iterations)),
         )
-    assert plan["cost"].item() == least
+    assert plan["cost"].item() == lowest_cost
 
 
 @pytest.mark.parametrize(
-    ("systems", "costs", "own"),
+    ("systems", "costs", "variances_of_sides"),
     [
         (((4e-4, 9e-4, 1e-4), (16e-4, 4e-4)), (50, 5), (200, 3)),
         (((4e-4, 1e-4, 1e-4), (4e-4, 60e-4, 4e-4)), (5, 50), (200, 3)),
     ],
 )
-def test_a_plan_of_two_nests_keeps_its_word(systems, costs, own):
+def test_a_plan_of_two_nests_keeps_its_word(systems, costs, variances_of_sides):
     """Carried out, four of five experiments are as narrow as promised, where the units of one side
     vary much more than its builds."""
-    systems = [dict(zip(NEST[-len(own) :], own, strict=True)) for own in systems]
+    systems = [dict(zip(NEST[-len(values) :], values, strict=True)) for values in systems]
     binary, execution = costs
     prices = {
         "binary": binary,
-        "execution": (execution + own[0]) / 2,
-        "iteration": (1 + own[1]) / 2,
+        "execution": (execution + variances_of_sides[0]) / 2,
+        "iteration": (1 + variances_of_sides[1]) / 2,
     }
     plan = plan_repetitions(
         *map(from_components, systems), costs=prices, half_width=0.02, assurance=0.8
     )
     sizes = dict(zip(NEST, plan["repetitions"].values.astype(int).tolist(), strict=True))
-    variances = [dict.fromkeys(NEST, 0.0) | own for own in systems]
+    variances = [dict.fromkeys(NEST, 0.0) | variances_of_side for variances_of_side in systems]
     sides = [
-        perfarray.simulate(sizes=sizes, variances=own, dims={"experiment": 1000}, rng=seed)
-        for seed, own in enumerate(variances)
+        perfarray.simulate(
+            sizes=sizes, variances=variances_of_side, dims={"experiment": 1000}, rng=seed
+        )
+        for seed, variances_of_side in enumerate(variances)
     ]
-    found = perfarray.ratio_interval(*sides)
-    kept = (found["upper"] - found["lower"]) / 2 / found["estimate"] <= 0.02
-    assert kept.mean().item() == pytest.approx(0.8, abs=3.5 * math.sqrt(0.16 / 1000))
+    interval = perfarray.ratio_interval(*sides)
+    is_precise = (interval["upper"] - interval["lower"]) / 2 / interval["estimate"] <= 0.02
+    assert is_precise.mean().item() == pytest.approx(0.8, abs=3.5 * math.sqrt(0.16 / 1000))
 
 
 def test_prices_of_each_label():
@@ -322,7 +338,7 @@ BOTH = {"binary": 1, "execution": 1}
         ),
         (
             lambda: from_components(
-                [one.perf.variance_components() for one in (pilot(1), pilot(2, "binary"))]
+                [pilots.perf.variance_components() for pilots in (pilot(1), pilot(2, "binary"))]
             ),
             "needs the same nest",
         ),
@@ -356,15 +372,15 @@ def test_a_ratio_has_the_degrees_of_freedom_of_the_units_that_are_planned(target
         sides = [
             dict(zip(levels, 10 ** rng.uniform(-6, -3, len(levels)), strict=True)) for _ in range(2)
         ]
-        given = [from_components(side) for side in sides]
+        components = [from_components(side) for side in sides]
         costs = dict(zip(levels[:-1], 10 ** rng.uniform(0, 2.5, len(levels) - 1), strict=True))
-        plan = plan_repetitions(*given, costs=costs, **target)
+        plan = plan_repetitions(*components, costs=costs, **target)
         counts = plan["repetitions"].values
         inside = np.cumprod([1.0, *counts[1:]])
-        one, two = (sum(np.array(list(side.values())) / inside) for side in sides)
-        df = (one + two) ** 2 / ((one**2 + two**2) / (counts[0] - 1))
+        new_variance, two = (sum(np.array(list(side.values())) / inside) for side in sides)
+        df = (new_variance + two) ** 2 / ((new_variance**2 + two**2) / (counts[0] - 1))
         expected = scipy.stats.t.ppf(0.975, df) * np.sqrt(
-            (one + two) * scipy.stats.chi2.ppf(0.5, df) / df / counts[0]
+            (new_variance + two) * scipy.stats.chi2.ppf(0.5, df) / df / counts[0]
         )
         assert plan["half_width"].item() == pytest.approx(expected, rel=1e-5)
         assert "budget" in target or plan["half_width"].item() <= 0.01 * (1 + 1e-6)

@@ -55,10 +55,12 @@ def test_units_declared_as_shared_are_taken_so():
 def test_what_is_assumed_is_noted():
     """Without a word on the pilot's builds independence is assumed, and a note says where they move
     together."""
-    together, apart = (planned(pilot(np.random.default_rng(1), common)) for common in (0.8, 0.0))
+    together, independent = (
+        planned(pilot(np.random.default_rng(1), common)) for common in (0.8, 0.0)
+    )
     assert together.attrs["benchmarks"] == "independent (assumed)"
     assert "move_together" in codes(together)
-    assert "move_together" not in codes(apart)
+    assert "move_together" not in codes(independent)
     times = pilot(np.random.default_rng(1), 0.8)
     assert "move_together" not in codes(planned(times, shared=())) + codes(
         planned(times, correlation=0.8)
@@ -100,9 +102,9 @@ def test_half_of_the_plans_reach_their_half_width():
                 counts[0, 0],
                 1e-4 * (0.8 + 0.2 / 6) + (0.25e-4 / counts[:, 1]).sum() / 36,
             )
-            found = true * rng.chisquare(builds - 1, 20) / (builds - 1)
+            variances = true * rng.chisquare(builds - 1, 20) / (builds - 1)
             reached[shared] += (
-                t.ppf(0.975, builds - 1) * np.sqrt(found / builds) <= WIDTH
+                t.ppf(0.975, builds - 1) * np.sqrt(variances / builds) <= WIDTH
             ).mean() / 30
     assert reached["auto"] < 0.2
     assert 0.35 < reached["binary"] < 0.65

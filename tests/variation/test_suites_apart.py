@@ -69,17 +69,17 @@ def test_weights_of_benchmarks(shared):
     """One that counts more is run more, one that does not count not at all; equal weights change no
     digit."""
     times = pilots()[0]
-    found = {
-        name: planned(times, budget=600.0, shared=shared, weights=one)
-        for name, one in WEIGHTS.items()
+    plans = {
+        name: planned(times, budget=600.0, shared=shared, weights=weights)
+        for name, weights in WEIGHTS.items()
     }
     plain = planned(times, budget=600.0, shared=shared)
-    assert found["equal"].equals(plain)
-    assert found["two"].equals(planned(times[:2], budget=600.0, shared=shared))
-    runs = [plan["repetitions"].prod("level").sel(benchmark="c") for plan in (plain, found["last"])]
+    assert plans["equal"].equals(plain)
+    assert plans["two"].equals(planned(times[:2], budget=600.0, shared=shared))
+    runs = [plan["repetitions"].prod("level").sel(benchmark="c") for plan in (plain, plans["last"])]
     assert runs[1] > runs[0]
     assert "weights" not in plain.attrs
-    assert json.loads(found["last"].attrs["weights"]) == {"a": 0.1, "b": 0.1, "c": 0.8}
+    assert json.loads(plans["last"].attrs["weights"]) == {"a": 0.1, "b": 0.1, "c": 0.8}
     with pytest.raises(ValueError, match="weights are missing or negative for 'b', 'c'"):
         planned(times, budget=600.0, shared=shared, weights={"a": 1})
 
@@ -101,8 +101,8 @@ def test_none_and_an_empty_tuple_mean_none():
     sizes, variances = {"binary": 20, "execution": 5}, {"binary": 4e-4, "execution": 4e-4}
     times = perfarray.simulate(sizes=sizes, variances=variances, dims={"benchmark": 3}, rng=2)
     ask = {"costs": {"binary": 60.0, "execution": 1.0}, "budget": 4000.0}
-    apart, together = plan_suite(times, **ask, shared=None), plan_suite(times, **ask)
-    assert together["half_width"] < apart["half_width"]
+    separate, together = plan_suite(times, **ask, shared=None), plan_suite(times, **ask)
+    assert together["half_width"] < separate["half_width"]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -186,11 +186,11 @@ def test_a_plan_keeps_its_word(assurance, error):
     )
     plan = planned(times, half_width=0.0035, assurance=assurance)
     executions, iterations = plan["repetitions"][..., 0].values, plan["repetitions"][..., 1].values
-    own = (np.tile(TOP, 6) + np.tile(LOW, 6) / iterations) / executions / 18**2
+    variance = (np.tile(TOP, 6) + np.tile(LOW, 6) / iterations) / executions / 18**2
     df = executions - 1
-    found = own * np.random.default_rng(6).chisquare(df, (20, count, 18)) / df
-    total = found.sum(axis=-1)
-    half = scipy.stats.t.ppf(0.975, total**2 / (found**2 / df).sum(axis=-1)) * np.sqrt(total)
+    estimates = variance * np.random.default_rng(6).chisquare(df, (20, count, 18)) / df
+    total = estimates.sum(axis=-1)
+    half = scipy.stats.t.ppf(0.975, total**2 / (estimates**2 / df).sum(axis=-1)) * np.sqrt(total)
     assert (half <= 0.0035).mean() == pytest.approx(assurance, abs=3 * error * np.sqrt(14 / count))
 
 
@@ -200,7 +200,7 @@ def test_a_component_that_was_not_seen_may_be_there():
     total = np.tile([5.0, 25.0], (20, 1))
 
     def ratio(*shares):
-        forest = chains([[own, 1.0] for own in shares * 10], [[5.0, 1.0]] * 20)
+        forest = chains([[variance, 1.0] for variance in shares * 10], [[5.0, 1.0]] * 20)
         return (planned_again(forest, total, 4000.0, 5) * nodes()[1]).sum()
 
     assert ratio(1.0, 0.0) > ratio(1.0, 1.0)

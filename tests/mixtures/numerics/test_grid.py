@@ -9,7 +9,7 @@ from perfarray.numerics.normality import spread_ties
 
 
 @pytest.mark.parametrize(
-    ("step", "kept"),
+    ("step", "dtype"),
     [
         (0.5, np.float64),
         (1 / 3, np.float64),
@@ -18,24 +18,24 @@ from perfarray.numerics.normality import spread_ties
         (0.1, np.float32),
     ],
 )
-def test_the_step_is_found(step, kept):
+def test_the_step_is_found(step, dtype):
     """Rounded samples have the step they were rounded to, wherever they lie, whatever their unit;
     without rounding there is none."""
     values = np.random.default_rng(1).standard_normal((20, 60))
     for unit in (1e-9, 1.0, 1e6):
         rounded = unit * (37.0 + step * np.round(values / step))
-        assert_allclose(steps_of(rounded.astype(kept).astype(float)), unit * step, rtol=1e-3)
-    assert np.isnan(steps_of((37.0 + values).astype(kept).astype(float))).all()
+        assert_allclose(steps_of(rounded.astype(dtype).astype(float)), unit * step, rtol=1e-3)
+    assert np.isnan(steps_of((37.0 + values).astype(dtype).astype(float))).all()
 
 
-@pytest.mark.parametrize("kept", [np.float64, np.float32])
-def test_modes_far_apart_hide_no_step(kept):
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_modes_far_apart_hide_no_step(dtype):
     """Two modes 2 to 200,000 steps apart show the step, as seconds and as whole nanoseconds."""
     rng = np.random.default_rng(1)
     for distant in (2, 2000, 200_000):
         ticks = 1000 + np.round(2 * rng.standard_normal((20, 60))) + distant * (np.arange(60) % 2)
         for unit in (1.0, 0.5e-3, 1e-9):
-            values = (unit * ticks).astype(kept).astype(float)
+            values = (unit * ticks).astype(dtype).astype(float)
             assert_allclose(steps_of(values), unit, rtol=1e-3)
         without = ticks + rng.uniform(-0.5, 0.5, ticks.shape)
         assert np.isnan(steps_of(0.5e-3 * without)).all()

@@ -27,7 +27,7 @@ def mixture(weights, means, deviations) -> Mixture:
     return Mixture(*(np.array(column, float) for column in (weights, means, deviations)))
 
 
-def least(mixtures, **options):
+def share_least(mixtures, **options):
     """Return the probability of each of several normal mixtures to be the least."""
     return integrals.best(
         [Scaled(first, np.zeros(first.weights.shape[:-1], int)) for first in mixtures],
@@ -60,7 +60,7 @@ def test_oracle_pairs(golden, case):
 def test_oracle_sets(golden, case):
     """Equation 13 with R's parameters; the probabilities sum to 1."""
     case_of_sets = golden("varcore_metrics")["multi"][case]
-    result = least([of_oracle(printed) for printed in case_of_sets["input"]["mixtures"]])
+    result = share_least([of_oracle(printed) for printed in case_of_sets["input"]["mixtures"]])
     assert_allclose(result, case_of_sets["output"]["I3_param"], rtol=1e-9)
     assert_allclose(result.sum(), 1.0, atol=1e-12)
 
@@ -68,7 +68,7 @@ def test_oracle_sets(golden, case):
 def test_narrow_components_are_not_missed():
     """Components a millionth as wide as their distance: the integral is that of cases."""
     narrow = mixture([0.25, 0.75], [1.0, 3.0], [1e-6, 1e-6])
-    result = least([narrow, mixture([1.0], [2.0], [1e-6]), mixture([1.0], [2.0], [1e-6])])
+    result = share_least([narrow, mixture([1.0], [2.0], [1e-6]), mixture([1.0], [2.0], [1e-6])])
     assert_allclose(result, [0.25, 0.375, 0.375], atol=1e-12)
 
 
@@ -86,7 +86,7 @@ def test_pairs_agree_with_integrals():
         0
     ]
     assert_allclose(less(x, y, 0.3), below, rtol=1e-9)
-    assert_allclose(least([x, y]), [less(x, y), less(y, x)], atol=1e-13)
+    assert_allclose(share_least([x, y]), [less(x, y), less(y, x)], atol=1e-13)
 
 
 def test_points():
@@ -98,10 +98,10 @@ def test_points():
         1.0,
     ]
     three = [point(1.0)] * 3
-    assert_array_equal(least(three), [0.0, 0.0, 0.0])
-    assert_allclose(least(three, ties=True), [1 / 3] * 3)
+    assert_array_equal(share_least(three), [0.0, 0.0, 0.0])
+    assert_allclose(share_least(three, ties=True), [1 / 3] * 3)
     wide = mixture([0.5, 0.5], [0.0, 2.0], [0.1, 0.1])
-    assert_allclose(least([point(1.0), wide]), [0.5, 0.5], atol=1e-12)
+    assert_allclose(share_least([point(1.0), wide]), [0.5, 0.5], atol=1e-12)
 
 
 def test_absent_components_and_mixtures():
@@ -112,7 +112,9 @@ def test_absent_components_and_mixtures():
     none = mixture([np.nan], [np.nan], [np.nan])
     assert np.isnan(less(none, second))
     assert_allclose(
-        least([full, none, second]), [less(full, second), np.nan, less(second, full)], atol=1e-13
+        share_least([full, none, second]),
+        [less(full, second), np.nan, less(second, full)],
+        atol=1e-13,
     )
 
 
@@ -123,9 +125,9 @@ def test_blocks_do_not_change_the_answer(monkeypatch):
         Mixture(rng.dirichlet([1, 1], 7), rng.normal(size=(7, 2)), rng.uniform(0.1, 1, (7, 2)))
         for _ in range(3)
     ]
-    complete = least(large)
+    complete = share_least(large)
     monkeypatch.setattr(integrals, "BLOCK", 1)
-    assert_array_equal(least(large), complete)
+    assert_array_equal(share_least(large), complete)
 
 
 def less_with_limits(runs):

@@ -13,7 +13,7 @@ from perfarray.mixtures.numerics.comparison import Comparison, wilson_limits
 PLAIN = Comparison()
 
 
-def less(runs, shape, comparison=PLAIN, ties=0.0):
+def limits_of_less(runs, shape, comparison=PLAIN, ties=0.0):
     return placements.probabilities_less(runs, shape, comparison, shift=0.0, ties=ties)
 
 
@@ -34,7 +34,7 @@ def test_less_is_least_of_two(seed, ties):
     """The sums of two systems and those of several agree, limits and ties included, but where only
     one system has runs."""
     runs = ragged(seed)
-    limits, tied = less(runs, (5,), ties=0.5 * ties)
+    limits, tied = limits_of_less(runs, (5,), ties=0.5 * ties)
     case_of_sets, also_tied = placements.probabilities_least(runs, (5,), PLAIN, ties=ties)
     pair = ~np.isnan(limits.estimate)
     assert_allclose(tied[pair], also_tied[pair], atol=1e-12)
@@ -47,7 +47,7 @@ def test_variance_is_that_of_delong():
     of estimate - 1/2 over the statistic."""
     rng = np.random.default_rng(3)
     runs = [rng.normal(0, 1, (40, 1)), rng.normal(0.4, 2, (30, 1))]
-    limits, _ = less(runs, ())
+    limits, _ = limits_of_less(runs, ())
     statistic = stats.brunnermunzel(runs[0].ravel(), runs[1].ravel()).statistic
     variance = ((limits.estimate - 0.5) / statistic) ** 2
     expected = wilson_limits(limits.estimate, variance, np.array(30.0), PLAIN)
@@ -100,7 +100,7 @@ def test_blocks_of_cells_change_no_number(monkeypatch):
     answers = []
     for block in (placements.BLOCK, 1, 50):
         monkeypatch.setattr(placements, "BLOCK", block)
-        limits, tied = less(runs[:2], (7,))
+        limits, tied = limits_of_less(runs[:2], (7,))
         case_of_sets, _ = placements.probabilities_least(runs, (7,), PLAIN, ties=True)
         answers.append([*limits, tied, *case_of_sets])
     for right in answers[1:]:
@@ -126,18 +126,18 @@ def test_limits_of_runs_take_no_draws():
 def test_no_cells_and_no_runs():
     """An empty archive has empty answers, cells without runs have none; one unit has no limits."""
     empty = [np.empty((0, 3, 1))] * 2
-    assert less(empty, (0,))[0].estimate.shape == (0,)
+    assert limits_of_less(empty, (0,))[0].estimate.shape == (0,)
     assert placements.probabilities_least(empty, (0,), PLAIN, ties=False)[0].estimate.shape == (
         0,
         2,
     )
     for units in (np.empty((2, 0, 1)), np.full((2, 3, 1), np.nan)):
-        limits, tied = less([units, units], (2,))
+        limits, tied = limits_of_less([units, units], (2,))
         assert np.isnan([*limits, tied]).all()
         assert np.isnan(placements.mean_differences([units, units], (2,), PLAIN)).all()
     first, large = np.ones((1, 1, 3)), np.arange(4.0).reshape(1, 4, 1)
     for limits in (
-        less([first, large], (1,))[0],
+        limits_of_less([first, large], (1,))[0],
         placements.mean_differences([first, large], (1,), PLAIN),
     ):
         assert np.isfinite(limits.estimate).all()
@@ -162,7 +162,10 @@ def test_limits_cover(gap, spread, number):
     rng = np.random.default_rng(5)
     systems = [rng.normal(0, 1, (3000, number, 1)), rng.normal(gap, spread, (3000, number, 1))]
     width = np.sqrt(1 + spread**2)
-    limits = [less(systems, (3000,))[0], placements.mean_differences(systems, (3000,), PLAIN)]
+    limits = [
+        limits_of_less(systems, (3000,))[0],
+        placements.mean_differences(systems, (3000,), PLAIN),
+    ]
     truths = stats.norm.cdf(gap / width), stats.foldnorm.mean(gap / width, scale=width)
     for answer, truth in zip(limits, truths, strict=True):
         assert ((answer.lower <= truth) & (truth <= answer.upper)).mean() >= 0.90

@@ -18,7 +18,7 @@ def timings(values, dims=("execution", "iteration"), **coords):
     return xr.DataArray(np.asarray(values, float), coords, dims, "time", {"units": "s"})
 
 
-def drawn(ax, kind="values"):
+def points_of(ax, kind="values"):
     return [line.get_ydata().tolist() for line in lines(ax, kind)]
 
 
@@ -27,12 +27,12 @@ def test_executions_stand_side_by_side_in_order():
     alone are one line."""
     times = timings([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     ax = run_sequence(times)
-    assert drawn(ax) == drawn(run_sequence(times.transpose())) == [[1, 2], [3, 4], [5, 6]]
+    assert points_of(ax) == points_of(run_sequence(times.transpose())) == [[1, 2], [3, 4], [5, 6]]
     assert (np.diff(np.concatenate([line.get_xdata() for line in lines(ax, "values")])) > 0).all()
     assert columns(ax) == ["0", "1", "2"]
     assert ax.get_xlabel() == "execution, in the order measured\ninside each its iterations"
     ax = run_sequence(timings([1.0, 3.0, 2.0], dims=["execution"]))
-    assert (drawn(ax), ax.lines[0].get_xdata().tolist()) == ([[1, 3, 2]], [0, 1, 2])
+    assert (points_of(ax), ax.lines[0].get_xdata().tolist()) == ([[1, 3, 2]], [0, 1, 2])
     assert ax.get_xlabel() == "execution, in the order measured"
 
 
@@ -40,9 +40,9 @@ def test_warmup_is_hollow_and_does_not_count():
     """Marked values are grey, not part of the coloured line or of the mean; one legend entry."""
     warmup = ("execution", "iteration"), [[True, False, False], [True, False, False]]
     ax = run_sequence(timings([[9.0, 1.0, 2.0], [8.0, 3.0, 4.0]], warmup=warmup))
-    assert drawn(ax) == [[9, 1, 2], [8, 3, 4]]
-    np.testing.assert_equal(drawn(ax, "counted"), [[np.nan, 1, 2], [np.nan, 3, 4]])
-    assert drawn(ax, "warmup") == [[9], [8]]
+    assert points_of(ax) == [[9, 1, 2], [8, 3, 4]]
+    np.testing.assert_equal(points_of(ax, "counted"), [[np.nan, 1, 2], [np.nan, 3, 4]])
+    assert points_of(ax, "warmup") == [[9], [8]]
     assert {line.get_markerfacecolor() for line in lines(ax, "warmup")} == {"white"}
     assert legend(ax) == ["warmup (left out)"]
     means = [strokes.get_segments()[0].tolist() for strokes in ax.collections]
@@ -59,7 +59,7 @@ def test_marks_broadcast_and_others_are_crosses():
             failed=("execution", [False, True]),
         )
     )
-    assert (drawn(ax, "warmup"), drawn(ax, "failed")) == ([[9], [8]], [[8, 3]])
+    assert (points_of(ax, "warmup"), points_of(ax, "failed")) == ([[9], [8]], [[8, 3]])
     assert {line.get_marker() for line in lines(ax, "failed")} == {"x"}
     assert len(legend(ax)) == 2
     assert legend(run_sequence(timings([[1.0, 2.0]], warmup=("iteration", [False, False])))) == []
@@ -69,7 +69,7 @@ def test_padding_is_not_drawn():
     """Ragged executions end where they end; one without values takes no room; a hole inside stays a
     hole."""
     ax = run_sequence(timings([[1.0, np.nan, 2.0], [np.nan] * 3, [3.0, np.nan, np.nan]]))
-    np.testing.assert_equal(drawn(ax), [[1, np.nan, 2], [3]])
+    np.testing.assert_equal(points_of(ax), [[1, np.nan, 2], [3]])
     assert columns(ax) == ["0", "2"]
 
 

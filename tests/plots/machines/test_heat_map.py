@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgba
 
 import perfarray
 from perfarray.plots.machines.heat_map import HOLE
-from picture_parts import beside, legend, rows, texts, title
+from picture_parts import legend, rows, side_texts, texts, title
 from shared_material import ARCHIVES, needs_archives
 
 
@@ -41,7 +41,7 @@ def test_the_best_machine_and_the_widest_benchmark_come_first(better):
     top = [2.0, 1.2 / 1.1] if better == "higher" else [0.5, 1 / 1.1]
     np.testing.assert_allclose(mesh.get_array()[0], top)
     assert texts(ax, "ratio")[:2] == [f"{ratio:.2f}" for ratio in top]
-    assert beside(ax)[1] == "1.00x"
+    assert side_texts(ax)[1] == "1.00x"
     red, _, blue, _ = mesh.cmap(mesh.norm(top[0]))
     assert blue > red
     assert mesh.norm.vmin * mesh.norm.vmax == pytest.approx(1)
@@ -70,7 +70,7 @@ def test_many_machines_stand_close_and_too_many_show_the_extremes():
     assert (len(rows(ax)), rows(ax).count("")) == (200, 100)
     assert title(ax).endswith("100 of 200: rows with a name")
     assert ax.figure.get_figheight() < 17
-    assert len(beside(ax)) == 200
+    assert len(side_texts(ax)) == 200
     assert not texts(ax, "ratio")
     ax = result.perf.plot(max_rows=10)
     assert [mesh.get_array().shape for mesh in meshes(ax)] == [(5, 3), (5, 3)]

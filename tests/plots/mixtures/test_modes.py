@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from picture_parts import beside, legend, points, rows, segments, texts, title
+from picture_parts import legend, points, rows, segments, side_texts, texts, title
 
 
 def test_full_points_are_supported_and_hollow_ones_fitted():
@@ -22,7 +22,7 @@ def test_full_points_are_supported_and_hollow_ones_fitted():
     assert points(ax, "supported by the runs")[:2] == [1.0, 2.0]
     assert points(ax, "of the fitted density") == [3.0]
     assert segments(ax)[:2] == [[1.0, 4.0], [2.0, 2.0]]
-    assert beside(ax) == ["0.400", "0.010", "–"]
+    assert side_texts(ax) == ["0.400", "0.010", "–"]
     assert "not measured" in texts(ax)
 
 
@@ -50,7 +50,7 @@ def test_factors_of_several_cells_are_hollow_where_they_may_be_chance():
     ]
     assert markers == [(False, [0.9]), (True, [0.3]), (False, [0.8]), (True, [0.2])]
     assert legend(ax) == ["binary", "may be chance", "order of runs"]
-    assert beside(ax) == ["2", "3", "1", "–"]
+    assert side_texts(ax) == ["2", "3", "1", "–"]
     assert {"one mode", "not measured"} <= set(texts(ax))
     assert ax.get_xlabel().endswith("p-values adjusted for the number of factors (holm)")
 
@@ -68,5 +68,5 @@ def test_of_many_labels_those_farthest_from_the_others_are_drawn():
     )
     ax = result.assign_attrs(result="modes_by", alpha=0.05, correction="none").perf.plot()
     assert rows(ax) == [f"b{number}" for number in range(40, 100)]
-    assert beside(ax) == ["0.030"] + [""] * 59
+    assert side_texts(ax) == ["0.030"] + [""] * 59
     assert title(ax) == "What the modes go with, 60 of 100: labels farthest from the others"

@@ -122,12 +122,15 @@ def test_many_violins_stand_closer_and_too_many_show_the_extremes():
     times = perfarray.from_samples({f"v{number}": sample for number, sample in enumerate(runs)})[
         "time"
     ]
-    some, many = times.isel(version=slice(20)).perf.plot.violin(), times.perf.plot.violin()
-    assert {text.get_rotation() for text in some.get_xticklabels()} == {90}
-    assert max(ax.figure.get_figwidth() for ax in (some, many)) <= 16.5
-    assert columns(many) == [f"v{number}" for number in (*range(25), *range(35, 60))]
-    assert [line.get_ydata()[0] for line in many.lines][-1] == runs[-1][1]
-    assert "50 of 60: lowest and highest" in title(many)
+    twenty_versions, all_versions = (
+        times.isel(version=slice(20)).perf.plot.violin(),
+        times.perf.plot.violin(),
+    )
+    assert {text.get_rotation() for text in twenty_versions.get_xticklabels()} == {90}
+    assert max(ax.figure.get_figwidth() for ax in (twenty_versions, all_versions)) <= 16.5
+    assert columns(all_versions) == [f"v{number}" for number in (*range(25), *range(35, 60))]
+    assert [line.get_ydata()[0] for line in all_versions.lines][-1] == runs[-1][1]
+    assert "50 of 60: lowest and highest" in title(all_versions)
 
 
 @pytest.mark.parametrize(

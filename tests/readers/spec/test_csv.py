@@ -304,11 +304,11 @@ def test_cut_off_below_the_tables(tmp_path):
 def test_suites_of_one_machine_are_joined(tmp_path):
     """Files lie along machine and benchmark; what differs between the suites of a machine lies
     along both."""
-    rows, after = (
+    rows, hardware = (
         [spec_pair("410.gamma", 24, 30.5, None)],
         SPEC_HARDWARE.replace("Version 14", "Version 15"),
     )
-    fp = spec_result(rows, score="SPECfp_rate_base2006", after=after)
+    fp = spec_result(rows, score="SPECfp_rate_base2006", after=hardware)
     times = perfarray.read_archive(
         [write(tmp_path / "a.csv", spec_result(RATE)), write(tmp_path / "b.csv", fp)]
     )

@@ -29,7 +29,7 @@ VERDICTS = {"mean": mean_verdict, "median": median_verdict}
 def benchmarks(golden):
     """The four benchmarks of section 6.3 and the thirteen made to reach every branch."""
     files = ("speedup_software_example", "speedup_protocol_synthetic")
-    return [one for name in files for one in golden(name)["benchmarks"]]
+    return [benchmark for name in files for benchmark in golden(name)["benchmarks"]]
 
 
 def padded(samples):
@@ -41,8 +41,8 @@ def padded(samples):
 
 
 def sides(benchmarks):
-    return padded([one["input"]["x_initial"] for one in benchmarks]), padded(
-        [one["input"]["y_optimised"] for one in benchmarks]
+    return padded([benchmark["input"]["x_initial"] for benchmark in benchmarks]), padded(
+        [benchmark["input"]["y_optimised"] for benchmark in benchmarks]
     )
 
 
@@ -50,7 +50,7 @@ def test_p_values_are_those_of_r(benchmarks):
     """Every test of both protocols, within 1e-8."""
     x, y = sides(benchmarks)
     mean, medians = mean_steps(x, y), median_steps(x, y, as_tool=True)
-    outputs = [one["output"] for one in benchmarks]
+    outputs = [benchmark["output"] for benchmark in benchmarks]
     for outcome, keys in (
         (mean.normal_x, ("shapiro_x", "p")),
         (mean.normal_y, ("shapiro_y", "p")),
@@ -78,8 +78,8 @@ def test_verdicts_at_a_level(benchmarks, statistic):
     """Significant, not significant, or no conclusion, as in R, at 95, 90 and 80 %."""
     steps = STEPS[statistic](*sides(benchmarks))
     key = {"mean": "mean_significant", "median": "median_significant_ks_R_le_4.1"}[statistic]
-    for place in range(3):
-        cases = [one["output"]["at_fixed_level"][place] for one in benchmarks]
+    for index in range(3):
+        cases = [benchmark["output"]["at_fixed_level"][index] for benchmark in benchmarks]
         outcome = VERDICTS[statistic](steps, np.array([1 - case["conf_level"] for case in cases]))
         assert outcome.tolist() == [
             {None: CANNOT_CONCLUDE, False: NO, True: YES}[case[key]] for case in cases
@@ -91,7 +91,7 @@ def test_search(benchmarks, statistic):
     """The level found by bisection and rounding is the tool's, exactly; so is the last word at
     it."""
     steps = STEPS[statistic](*sides(benchmarks))
-    searches = [one["output"][f"search_{statistic}"] for one in benchmarks]
+    searches = [benchmark["output"][f"search_{statistic}"] for benchmark in benchmarks]
     outcome = conclude(
         lambda risk: VERDICTS[statistic](steps, risk), np.full(len(searches), np.nan)
     )
@@ -121,22 +121,26 @@ def test_an_exhaustive_search_misses_no_risk(statistic):
             if statistic == "mean"
             else (steps.mann_whitney,)
         )
-        every = VERDICTS[statistic](type(steps)(*(part[:, None] for part in steps)), scan) == YES
-        least = np.where(every.any(axis=1), scan[every.argmax(axis=1)], np.nan)
+        is_significant = (
+            VERDICTS[statistic](type(steps)(*(field[:, None] for field in steps)), scan) == YES
+        )
+        smallest_risk = np.where(
+            is_significant.any(axis=1), scan[is_significant.argmax(axis=1)], np.nan
+        )
         outcome, tool = (
             conclude(lambda risk, s=steps: VERDICTS[statistic](s, risk), np.full(300, np.nan), how)
             for how in (turns, None)
         )
-        seen = ~np.isnan(least)
-        assert (outcome.verdict[seen] == YES).all()
+        is_reached = ~np.isnan(smallest_risk)
+        assert (outcome.verdict[is_reached] == YES).all()
         assert (
-            outcome.risk[seen] < least[seen] + 0.01
+            outcome.risk[is_reached] < smallest_risk[is_reached] + 0.01
         ).all()  # rounded up to a whole percent, where that succeeds
-        here = outcome.verdict == YES
-        assert (VERDICTS[statistic](steps, outcome.risk)[here] == YES).all()
-        assert np.isnan(outcome.risk[~here]).all()
-        assert (outcome.not_found == ~here).all()
-        missed += (seen & (tool.verdict != YES)).sum()
+        is_significant_at_risk = outcome.verdict == YES
+        assert (VERDICTS[statistic](steps, outcome.risk)[is_significant_at_risk] == YES).all()
+        assert np.isnan(outcome.risk[~is_significant_at_risk]).all()
+        assert (outcome.not_found == ~is_significant_at_risk).all()
+        missed += (is_reached & (tool.verdict != YES)).sum()
     assert missed > 0
 
 
@@ -155,8 +159,8 @@ def test_what_an_exhaustive_search_reports():
 
 def test_welch_takes_over_where_the_f_test_rejects():
     """Student's p is .3, Welch's .05, the variances differ at .08: the smallest risk is .08."""
-    one = np.ones(1)
-    steps = MeanSteps(10 * one, 10 * one, one, one, 0.08 * one, 0.3 * one, 0.05 * one)
+    ones = np.ones(1)
+    steps = MeanSteps(10 * ones, 10 * ones, ones, ones, 0.08 * ones, 0.3 * ones, 0.05 * ones)
     outcome = conclude(
         lambda risk: mean_verdict(steps, risk),
         np.full(1, np.nan),
@@ -205,10 +209,12 @@ def test_ties_do_not_depend_on_the_unit_of_time():
             assert (
                 expected == median_steps(*ticks, exact_ties=exact, as_tool=True).same_shape
             ).all()  # whole numbers are not rounded
-            for unit, single in itertools.product((1e-3, 1e-9, 1 / 3), (False, True)):
+            for unit, is_float32 in itertools.product((1e-3, 1e-9, 1 / 3), (False, True)):
                 scaled = [side * unit for side in ticks]
                 scaled = (
-                    [side.astype(np.float32).astype(float) for side in scaled] if single else scaled
+                    [side.astype(np.float32).astype(float) for side in scaled]
+                    if is_float32
+                    else scaled
                 )
                 np.testing.assert_array_equal(
                     median_steps(*scaled, exact_ties=exact).same_shape, expected
@@ -234,10 +240,10 @@ def test_median_of_ragged_rows():
 
 def test_overall_by_hand():
     """Example 3.1 of the paper, with W = share of the time."""
-    before, after = np.array([3.0, 3600.0]), np.array([1.0, 3428.0])
-    speedup, gain, _ = overall(before, after, before, np.array([True, True]))
+    old, new = np.array([3.0, 3600.0]), np.array([1.0, 3428.0])
+    speedup, gain, _ = overall(old, new, old, np.array([True, True]))
     assert gain == pytest.approx(1 - (3 * 1 + 3600 * 3428) / (3 * 3 + 3600 * 3600))
     assert speedup == pytest.approx(1 / (1 - gain))
-    speedup, _, n = overall(before, after, before, np.array([True, False]))
+    speedup, _, n = overall(old, new, old, np.array([True, False]))
     assert (speedup, n) == (3.0, 1.0)
-    assert np.isnan(overall(before, after, before, np.array([False, False]))[0])
+    assert np.isnan(overall(old, new, old, np.array([False, False]))[0])

@@ -49,19 +49,19 @@ def test_counts_are_those_of_listed_exchanges(monkeypatch, options, step, altern
     )
     for module in (exchanges, randomization):
         monkeypatch.setattr(module, "MOST", 5)
-    counted = times.perf.randomization_test(
+    from_counts = times.perf.randomization_test(
         "old", method="exact", alternative=alternative, **options
     )
-    xr.testing.assert_identical(counted, listed)
+    xr.testing.assert_identical(from_counts, listed)
 
 
 def test_six_benchmarks_of_three_runs_have_an_exact_answer():
     times = suite(2, 6)
     exact = times.perf.randomization_test("old", method="exact")
     assert exact["n_exchanges"].item() == 20**6
-    drawn = times.perf.randomization_test("old", n_resamples=200_000, rng=1)
+    sampled = times.perf.randomization_test("old", n_resamples=200_000, rng=1)
     assert exact["pvalue"].item() == pytest.approx(
-        drawn["pvalue"].item(), abs=0.008
+        sampled["pvalue"].item(), abs=0.008
     )  # 3.5 standard errors
 
 

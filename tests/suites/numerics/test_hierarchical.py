@@ -27,23 +27,23 @@ def test_both_steps_are_r_s(golden):
     for case in golden("hpt")["cases"]:
         rows = [[np.array(row, dtype=float) for row in case["input"][side]] for side in "AB"]
         first, second = case["output"]["step1"], case["output"]["step2_after_zeroing"]
-        found = [rank_sum_pvalue(a, b) for a, b in zip(*rows, strict=True)]
+        pvalues = [rank_sum_pvalue(a, b) for a, b in zip(*rows, strict=True)]
         np.testing.assert_allclose(
-            found, first["p_two_sided_exact_conditional_on_ties"], rtol=1e-12
+            pvalues, first["p_two_sided_exact_conditional_on_ties"], rtol=1e-12
         )
-        kept = kept_differences(*(np.array(row) for row in rows), 0.05)
-        np.testing.assert_allclose(kept, first["difference_kept"], rtol=1e-9, atol=1e-12)
+        differences = kept_differences(*(np.array(row) for row in rows), 0.05)
+        np.testing.assert_allclose(differences, first["difference_kept"], rtol=1e-9, atol=1e-12)
         for rule, name in RULES.items():
-            assert signed_rank_pvalue(kept, rule) == pytest.approx(
+            assert signed_rank_pvalue(differences, rule) == pytest.approx(
                 second[name]["p_greater"], abs=1e-12
             )
-            assert signed_rank_pvalue(-kept, rule) == pytest.approx(
+            assert signed_rank_pvalue(-differences, rule) == pytest.approx(
                 second[name]["p_less"], abs=1e-12
             )
         confidence = hierarchical_test(*(np.array(row) for row in rows), 0.05, 0.95).confidence
-        able = rows[0][0].size > 3  # what cannot be answered is 0 there
+        has_answer = rows[0][0].size > 3  # what cannot be answered is 0 there
         assert confidence == pytest.approx(
-            case["output"]["confidence_A_greater"] if able else np.nan, abs=1e-12, nan_ok=True
+            case["output"]["confidence_A_greater"] if has_answer else np.nan, abs=1e-12, nan_ok=True
         )
 
 
@@ -66,12 +66,12 @@ def test_speedup_is_the_largest_factor_accepted():
     """Six benchmarks, five of which must stay significant: the second smallest critical factor."""
     runs, ratios = np.linspace(1, 1.04, 5), np.array([0.9, 0.92, 0.94, 0.91, 0.93, 0.95])
     x, y = np.tile(runs, (6, 1)), ratios[:, None] * runs
-    found = hierarchical_test(x, y, 0.05, 0.95)
+    result = hierarchical_test(x, y, 0.05, 0.95)
     # Five against five runs differ at 0.05 while at most two of the 25 pairs are in the wrong order
     # (U = 2: p = 8/252; U = 3: 14/252).
     third = np.sort((runs[:, None] / runs).ravel())[-3]
-    assert found.speedup == pytest.approx(1 / 0.94 / third, rel=1e-9)
-    assert found.confidence == pytest.approx(1 - 1 / 64)
+    assert result.speedup == pytest.approx(1 / 0.94 / third, rel=1e-9)
+    assert result.confidence == pytest.approx(1 - 1 / 64)
 
 
 def test_samples_tested_together_are_those_tested_alone():
@@ -82,15 +82,15 @@ def test_samples_tested_together_are_those_tested_alone():
     x[1], y[1] = x[1].round(1), y[1].round(1)
     x[2, :, 4:], y[3, :, :5] = np.nan, np.nan
     x[4, 0], y[4, 1, 1:] = np.nan, np.nan
-    found = rank_sum_pvalues(x, y)
-    for place in np.ndindex(6, 4):
-        one, other = (side[place][~np.isnan(side[place])] for side in (x, y))
-        expected = rank_sum_pvalue(one, other) if len(one) else np.nan
-        np.testing.assert_allclose(found[place], expected, rtol=1e-12)
-    many = rng.normal(0, 1, (2, 3, 60))
+    pvalues = rank_sum_pvalues(x, y)
+    for cell in np.ndindex(6, 4):
+        new, old = (side[cell][~np.isnan(side[cell])] for side in (x, y))
+        expected = rank_sum_pvalue(new, old) if len(new) else np.nan
+        np.testing.assert_allclose(pvalues[cell], expected, rtol=1e-12)
+    long_rows = rng.normal(0, 1, (2, 3, 60))
     np.testing.assert_allclose(
-        rank_sum_pvalues(*many),
-        [rank_sum_pvalue(*pair) for pair in zip(*many, strict=True)],
+        rank_sum_pvalues(*long_rows),
+        [rank_sum_pvalue(*pair) for pair in zip(*long_rows, strict=True)],
         rtol=1e-12,
     )
 
@@ -106,14 +106,14 @@ def test_many_runs_are_sorted_not_paired(decimals):
     )
     x[1:, 8:], y[1:, 8:] = np.nan, np.nan
     tracemalloc.start()
-    found = rank_sum_pvalues(x, y)
+    pvalues = rank_sum_pvalues(x, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert found[0] == pytest.approx(
+    assert pvalues[0] == pytest.approx(
         stats.mannwhitneyu(x[0], y[0], method="asymptotic").pvalue, rel=1e-12
     )
     np.testing.assert_array_equal(
-        found[1:], [rank_sum_pvalue(*pair) for pair in zip(x[1:, :8], y[1:, :8], strict=True)]
+        pvalues[1:], [rank_sum_pvalue(*pair) for pair in zip(x[1:, :8], y[1:, :8], strict=True)]
     )
     assert peak < 8 * (x.nbytes + y.nbytes)
 
@@ -128,11 +128,11 @@ def test_cells_tested_together_are_those_tested_alone():
     together = hierarchical_test(x, y, 0.05, 0.9)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("perfarray.suites.numerics.hierarchical.BLOCK", 1)
-        few = hierarchical_test(x, y, 0.05, 0.9)
-    for place in range(5):
-        alone = hierarchical_test(x[place], y[place], 0.05, 0.9)
-        for found in (together, few):
-            np.testing.assert_array_equal([part[place] for part in found], alone)
+        few_cells = hierarchical_test(x, y, 0.05, 0.9)
+    for cell in range(5):
+        alone = hierarchical_test(x[cell], y[cell], 0.05, 0.9)
+        for result in (together, few_cells):
+            np.testing.assert_array_equal([field[cell] for field in result], alone)
     assert np.isfinite(together.speedup).any()
 
 
@@ -140,11 +140,13 @@ def test_too_little_to_go_by():
     """Three runs never differ at 0.05 in two-sided tests, nor does a suite without data: no answer;
     in one-sided ones they do."""
     x = np.array([[[2.0, 2.1, 2.2]] * 8, [[np.nan] * 3] * 8])
-    two, one = (hierarchical_test(x, x / 2, 0.05, 0.95, tails=tails) for tails in (2, 1))
-    assert np.isnan(two).all()
-    assert one.confidence[0] == 1 - 0.5**8
-    assert one.speedup[0] == pytest.approx(2.0 / 1.1, rel=1e-9)
-    assert np.isnan([one.confidence[1], one.speedup[1]]).all()
+    two_sided, one_sided = (
+        hierarchical_test(x, x / 2, 0.05, 0.95, tails=tails) for tails in (2, 1)
+    )
+    assert np.isnan(two_sided).all()
+    assert one_sided.confidence[0] == 1 - 0.5**8
+    assert one_sided.speedup[0] == pytest.approx(2.0 / 1.1, rel=1e-9)
+    assert np.isnan([one_sided.confidence[1], one_sided.speedup[1]]).all()
 
 
 def test_one_sided_tests_look_in_the_direction_seen():
@@ -158,16 +160,21 @@ def test_one_sided_tests_look_in_the_direction_seen():
             rank_sum_pvalues(x[None], y[None], 1), rank_sum_pvalue(x, y, 1), rtol=1e-12
         )
     x, y = np.array([1.0, 1.0, 2.0, 4.0]), np.array([2.0, 2.0, 3.0])
-    every = [
+    statistics = [
         sum(sorted([3, 3, 8, 8, 8, 12, 14])[i] for i in subset)
         for subset in combinations(range(7), 4)
     ]  # doubled mid-ranks
-    seen = 3 + 3 + 8 + 14
-    expected = min(np.mean(np.array(every) <= seen), np.mean(np.array(every) >= seen))
+    observed = 3 + 3 + 8 + 14
+    expected = min(
+        np.mean(np.array(statistics) <= observed), np.mean(np.array(statistics) >= observed)
+    )
     assert rank_sum_pvalue(x, y, 1) == pytest.approx(expected, rel=1e-12)
     values = np.full((1, 6), np.nan)
     for n, m, tails in ((3, 3, 1), (3, 3, 2), (4, 4, 2), (2, 6, 1)):
-        one, two = values.copy(), values.copy()
-        one[0, :n], two[0, :m] = np.arange(n) + 10.0, np.arange(m)
-        assert smallest_pvalues(one, two, tails)[0] == rank_sum_pvalues(one, two, tails)[0]
+        raised, shifted = values.copy(), values.copy()
+        raised[0, :n], shifted[0, :m] = np.arange(n) + 10.0, np.arange(m)
+        assert (
+            smallest_pvalues(raised, shifted, tails)[0]
+            == rank_sum_pvalues(raised, shifted, tails)[0]
+        )
     assert [fewest_runs(0.05, tails) for tails in (1, 2)] == [3, 4]

@@ -27,11 +27,11 @@ STATISTICS = {
 }
 
 
-def counted(new, old, how, draws=None):
+def tally_of(new, old, how, draws=None):
     """Return the tally of one suite."""
     sides = match_sides(new[None], old[None], shared=how.shared, paired=how.paired)
-    ((_, found),) = exchange_units(sides, np.array([0]), how, draws)
-    return Tally(*(part.item() for part in found[:3]), *found[3:])
+    ((_, tallies),) = exchange_units(sides, np.array([0]), how, draws)
+    return Tally(*(count.item() for count in tallies[:3]), *tallies[3:])
 
 
 def ratio(new, old, how):
@@ -45,12 +45,12 @@ def test_counts_are_r_s(golden):
     for case in golden("randomization_test")["cases"]:
         new, old = (np.array(case["input"][side], dtype=float) for side in "AB")
         for name, (mean, statistic) in STATISTICS.items():
-            expected, found = case["output"][name], counted(new, old, Score(mean, statistic))
-            assert (found.at_least, found.at_most, found.number) == (
+            expected, tally = case["output"][name], tally_of(new, old, Score(mean, statistic))
+            assert (tally.at_least, tally.at_most, tally.number) == (
                 expected["count_ge"], expected["count_le"], expected["n_permutations"],
             )  # fmt: skip
-            assert found.statistic == pytest.approx(expected["observed_ratio"], rel=1e-12)
-            assert pvalue(found, "two-sided", False) == pytest.approx(
+            assert tally.statistic == pytest.approx(expected["observed_ratio"], rel=1e-12)
+            assert pvalue(tally, "two-sided", False) == pytest.approx(
                 min(1, expected["p_H1c_twice_smaller"])
             )
 
@@ -63,7 +63,7 @@ def test_pairs_are_swapped_within(shared, statistic, mean):
     rng = np.random.default_rng(1)
     new, old = rng.uniform(1, 2, (2, 2, 3))
     how = Score(mean, statistic, shared, True)
-    found, ratios = counted(new, old, how), []
+    tally, ratios = tally_of(new, old, how), []
     for swaps in product([False, True], repeat=3 if shared else 6):
         swapped = np.broadcast_to(np.reshape(swaps, (1, 3) if shared else (2, 3)), (2, 3))
         ratios.append(ratio(np.where(swapped, old, new), np.where(swapped, new, old), how))
@@ -71,7 +71,7 @@ def test_pairs_are_swapped_within(shared, statistic, mean):
     at_least, at_most = (
         sum(sign * r >= sign * observed - 1e-10 for r in ratios) for sign in (1, -1)
     )
-    assert found == Tally(pytest.approx(observed), at_least, at_most, len(ratios), len(ratios))
+    assert tally == Tally(pytest.approx(observed), at_least, at_most, len(ratios), len(ratios))
 
 
 def test_shared_units_are_exchanged_for_all_benchmarks():
@@ -80,15 +80,15 @@ def test_shared_units_are_exchanged_for_all_benchmarks():
     rng = np.random.default_rng(2)
     new, old = rng.uniform(1, 2, (4, 4)), rng.uniform(1, 2, (4, 2))
     new[1, 3] = np.nan
-    assert counted(new, old, Score("geometric", "mean", True, False)).number == 10
+    assert tally_of(new, old, Score("geometric", "mean", True, False)).number == 10
 
 
 def test_unequal_numbers_of_runs():
     """Benchmarks with 2 + 1, 1 + 2 and 2 + 2 runs: 3 x 3 x 6 exchanges."""
     new = np.array([[1.0, 1.1], [2.0, np.nan], [3.0, 3.1]])
     old = np.array([[np.nan, 1.2], [2.2, 2.3], [3.3, 3.2]])
-    found = counted(new, old, Score("geometric", "geometric"))
-    assert (found.number, found.at_most, found.at_least) == (54, 1, 54)
+    tally = tally_of(new, old, Score("geometric", "geometric"))
+    assert (tally.number, tally.at_most, tally.at_least) == (54, 1, 54)
 
 
 @pytest.mark.parametrize("runs", [3, 9])
@@ -101,12 +101,15 @@ def test_random_exchanges_follow_the_law_of_all(mean, paired, shared, runs):
     rng = np.random.default_rng(runs)
     new, old = rng.uniform(1, 1.2, (2, 2, runs))
     how = Score(mean, "mean", shared, paired)
-    found = counted(new, old, how, Draws((True,), 20_000, (1, 2)))
+    tally = tally_of(new, old, how, Draws((True,), 20_000, (1, 2)))
     if runs == 3:
-        every = counted(new, old, how)
-        for part, whole in ((found.at_least, every.at_least), (found.at_most, every.at_most)):
-            share = whole / every.number
-            assert part / found.number == pytest.approx(
+        all_exchanges = tally_of(new, old, how)
+        for n_sampled, n_exact in (
+            (tally.at_least, all_exchanges.at_least),
+            (tally.at_most, all_exchanges.at_most),
+        ):
+            share = n_exact / all_exchanges.number
+            assert n_sampled / tally.number == pytest.approx(
                 share, abs=4 * np.sqrt(share * (1 - share) / 20_000) + 1e-12
             )
     else:
@@ -128,7 +131,7 @@ def test_random_exchanges_follow_the_law_of_all(mean, paired, shared, runs):
                 sides = mixed[:, :9], mixed[:, 9:]
             logs.append(ratio(*sides, how))
         share = np.mean(np.array(logs) >= ratio(new, old, how))
-        assert found.at_least / found.number == pytest.approx(share, abs=4 * np.sqrt(0.25 / 4000))
+        assert tally.at_least / tally.number == pytest.approx(share, abs=4 * np.sqrt(0.25 / 4000))
 
 
 @pytest.mark.parametrize("runs", [3, 4, 5, 6])
@@ -170,7 +173,7 @@ def test_too_many_exchanges():
         ValueError,
         match=r"would enumerate 1,016,255,020,032 exchanges, .* use method='monte_carlo'",
     ):
-        counted(side, side, Score("geometric", "mean"))
+        tally_of(side, side, Score("geometric", "mean"))
 
 
 @pytest.mark.slow
@@ -180,8 +183,8 @@ def test_error_rate():
     new, old = np.random.default_rng(3).lognormal(0, 0.05, (2, 1000, 13, 5))
     sides = match_sides(new, old, shared=False, paired=False)
     how = Score("geometric", "geometric")
-    found = randomization(sides, np.arange(1000), how, Draws((True,), 199, (1, 2)), True)[1]
-    assert (found <= 0.05).mean() == pytest.approx(0.05, abs=3 * np.sqrt(0.05 * 0.95 / 1000))
+    pvalues = randomization(sides, np.arange(1000), how, Draws((True,), 199, (1, 2)), True)[1]
+    assert (pvalues <= 0.05).mean() == pytest.approx(0.05, abs=3 * np.sqrt(0.05 * 0.95 / 1000))
 
 
 @pytest.mark.parametrize("runs", [3, 9])
@@ -198,13 +201,13 @@ def test_suites_exchanged_together_have_the_ratios_of_suites_alone(runs, statist
         Draws((True,), 40, (1, 2)),
     )
 
-    def ratios(which):
-        some = Sides(*(part[which] for part in sides))
-        return randomization(some, np.arange(5)[which], how, draws, True, length=40)
+    def ratios(cells):
+        subset = Sides(*(field[cells] for field in sides))
+        return randomization(subset, np.arange(5)[cells], how, draws, True, length=40)
 
-    together, alone = ratios(slice(None)), [ratios([place]) for place in range(5)]
-    for part, own in zip(together, zip(*alone, strict=True), strict=True):
-        np.testing.assert_array_equal(part, np.concatenate(own))
+    together, alone = ratios(slice(None)), [ratios([suite]) for suite in range(5)]
+    for field, fields_alone in zip(together, zip(*alone, strict=True), strict=True):
+        np.testing.assert_array_equal(field, np.concatenate(fields_alone))
     order = np.array([3, 0, 4, 2, 1])
     np.testing.assert_array_equal(ratios(order)[-1], together[-1][order])
     assert np.isfinite(together[-1][:4]).all()
@@ -221,15 +224,15 @@ def test_units_drawn_anew_are_those_of_the_smallest_words(statistic, tied, monke
     """
     new, old = np.random.default_rng(3).lognormal(0, 0.1, (2, 1, 2, 12))
     sides, how = match_sides(new, old, shared=False, paired=False), Score("arithmetic", statistic)
-    every = Streams.words
-    monkeypatch.setattr(Streams, "words", lambda *which: every(*which) >> np.uint64(tied))
-    found = randomization(sides, np.array([7]), how, Draws((True,), 6, (1, 2)), True, length=6)[-1][
-        0
-    ]
+    words = Streams.words
+    monkeypatch.setattr(Streams, "words", lambda *arguments: words(*arguments) >> np.uint64(tied))
+    null_distribution = randomization(
+        sides, np.array([7]), how, Draws((True,), 6, (1, 2)), True, length=6
+    )[-1][0]
     order = Streams((1, 2)).words([7], EXCHANGES, 6 * 48).reshape(6, 2, 24).argsort(axis=-1)
     pool = np.broadcast_to(np.concatenate([new, old], axis=-1), (6, 2, 24))
     scores = [
         run_statistic(np.take_along_axis(pool, side, axis=-1), statistic).sum(axis=-1)
         for side in (order[..., :12], order[..., 12:])
     ]
-    np.testing.assert_allclose(found, scores[0] / scores[1], rtol=1e-13)
+    np.testing.assert_allclose(null_distribution, scores[0] / scores[1], rtol=1e-13)

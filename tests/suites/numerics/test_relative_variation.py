@@ -39,8 +39,8 @@ MEANS = {"geometric": geometric, "arithmetic": np.mean, "harmonic": harmonic}
 def by_enumeration(runs, statistic, mean, shared=False):
     """Return the standard deviation over all redrawn experiments of runs (benchmarks, runs)."""
     size = runs.shape[1]
-    each = FUNCTIONS[statistic](runs[:, list(product(range(size), repeat=size))], axis=-1)
-    experiments = each.T if shared else np.stack(np.meshgrid(*each), axis=-1)
+    run_estimates = FUNCTIONS[statistic](runs[:, list(product(range(size), repeat=size))], axis=-1)
+    experiments = run_estimates.T if shared else np.stack(np.meshgrid(*run_estimates), axis=-1)
     return np.std(MEANS[mean](experiments, axis=-1))
 
 
@@ -82,8 +82,10 @@ def test_pairs_that_middle_draws_cannot_be_are_not_listed(monkeypatch):
     for listed in (1024, 1026):
         monkeypatch.setattr("perfarray.numerics.order_statistics.LISTED", listed)
         law = order_law(1026, "median")
-        apart = (values[law.low] + values[law.high]) / 2 - 1
-        moments.append((len(law.low), apart @ law.probability, apart**2 @ law.probability))
+        deviations = (values[law.low] + values[law.high]) / 2 - 1
+        moments.append(
+            (len(law.low), deviations @ law.probability, deviations**2 @ law.probability)
+        )
     assert moments[0][0] < moments[1][0] / 10
     np.testing.assert_allclose(moments[0][1:], moments[1][1:], rtol=1e-10)
 
@@ -93,13 +95,13 @@ def test_units_of_several_runs_are_redrawn_whole(mean):
     """Units with the run 2, and with 1 and 5: three redraws of four have the median 2, where units
     weigh alike, and one has 3."""
     values = np.array([[[[2.0, np.nan], [1.0, 5.0]]]])
-    found = exact_spread(arrange(values, 2, 1, 0), "median", mean)
-    np.testing.assert_allclose(found, np.sqrt(3 / 16))
+    spread = exact_spread(arrange(values, 2, 1, 0), "median", mean)
+    np.testing.assert_allclose(spread, np.sqrt(3 / 16))
 
 
 def test_redraws_of_four_units_are_35_ways_without_order():
-    drawn, probability = redraws(4)
-    assert drawn.shape == (35, 4)
+    ways, probability = redraws(4)
+    assert ways.shape == (35, 4)
     np.testing.assert_allclose(probability.sum(), 1)
 
 
@@ -110,11 +112,11 @@ def test_exact_spread_is_that_of_all_experiments(statistic, mean, runs):
     """Two benchmarks: the standard deviation over every redrawn experiment."""
     values = np.random.default_rng(runs).lognormal(1, 0.4, (2, runs))
     suite = arrange(values[None], 1, 0, 0)
-    found = exact_spread(suite, statistic, mean)
-    np.testing.assert_allclose(found, by_enumeration(values, statistic, mean), rtol=1e-9)
-    each = np.array([FUNCTIONS[statistic](row) for row in values])
+    spread = exact_spread(suite, statistic, mean)
+    np.testing.assert_allclose(spread, by_enumeration(values, statistic, mean), rtol=1e-9)
+    run_estimates = np.array([FUNCTIONS[statistic](row) for row in values])
     np.testing.assert_allclose(
-        performance_of(suite, statistic, mean), MEANS[mean](each), rtol=1e-12
+        performance_of(suite, statistic, mean), MEANS[mean](run_estimates), rtol=1e-12
     )
 
 
@@ -123,9 +125,9 @@ def test_exact_spread_is_that_of_all_experiments(statistic, mean, runs):
 def test_shared_units_are_redrawn_together(statistic, mean):
     """One redraw for all benchmarks, enumerated."""
     values = np.random.default_rng(5).lognormal(1, 0.4, (3, 4))
-    found = exact_spread(arrange(values[None], 1, 0, 1), statistic, mean)
+    spread = exact_spread(arrange(values[None], 1, 0, 1), statistic, mean)
     np.testing.assert_allclose(
-        found, by_enumeration(values, statistic, mean, shared=True), rtol=1e-9
+        spread, by_enumeration(values, statistic, mean, shared=True), rtol=1e-9
     )
 
 
@@ -138,21 +140,21 @@ def test_drawn_spread_finds_the_exact_one(statistic, mean, runs, shared):
     """20,000 experiments: within four standard errors of a standard deviation (2 %)."""
     values = np.random.default_rng(7).lognormal(1, 0.3, (2, runs))
     suite = arrange(values[None], 1, 0, int(shared))
-    drawn, _ = drawn_spread(suite, np.array([3]), statistic, Drawing(20_000, mean, (1, 2)))
+    spread, _ = drawn_spread(suite, np.array([3]), statistic, Drawing(20_000, mean, (1, 2)))
     exact = (
         by_enumeration(values, statistic, mean, shared)
         if runs < 5
         else exact_spread(suite, statistic, mean)
     )
-    np.testing.assert_allclose(drawn, exact, rtol=0.02)
+    np.testing.assert_allclose(spread, exact, rtol=0.02)
 
 
 def test_small_spreads_keep_their_digits():
     """A relative spread of 1e-9 is not lost in the difference of two moments."""
     runs = np.array([[1.0, 1.0 + 1e-9, 1.0 + 3e-9]])
-    found = exact_spread(arrange(runs[None], 1, 0, 0), "median", "geometric")
+    spread = exact_spread(arrange(runs[None], 1, 0, 0), "median", "geometric")
     expected = 1e-9 * np.sqrt((13 * 1 + 7 * 9) / 27 - ((13 + 21) / 27) ** 2)
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    np.testing.assert_allclose(spread, expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("statistic", FUNCTIONS)
@@ -163,8 +165,8 @@ def test_equal_runs_do_not_vary(statistic, mean, joint):
     would be a number like any other."""
     runs = np.repeat(np.random.default_rng(1).lognormal(0, 0.5, (40, 5, 1)), 3, axis=-1)
     suite = arrange(runs, 1, 0, joint)
-    drawn, _ = drawn_spread(suite, np.arange(40), statistic, Drawing(50, mean, (1, 2)))
-    assert (drawn == 0).all()
+    spread, _ = drawn_spread(suite, np.arange(40), statistic, Drawing(50, mean, (1, 2)))
+    assert (spread == 0).all()
     if mean != "harmonic":
         assert (exact_spread(suite, statistic, mean) == 0).all()
 
@@ -178,11 +180,11 @@ def test_few_runs_have_the_numbers_of_runs_drawn_one_by_one(monkeypatch, statist
     values[1, :, 2] = values[3, 0, 0] = values[4] = np.nan
     suite, drawing, cells = arrange(values, 1, 0, 0), Drawing(40, mean, (1, 2)), np.arange(5)
     alone = [
-        _of_scores(_redraw(suite, place, cells[[place]], statistic, drawing)) for place in range(4)
+        _of_scores(_redraw(suite, index, cells[[index]], statistic, drawing)) for index in range(4)
     ]
     monkeypatch.setattr("perfarray.suites.numerics.relative_variation.PIECE", 80)
-    found = drawn_spread(suite, cells, statistic, drawing)
-    np.testing.assert_array_equal(np.transpose(found), [*alone, (np.nan, np.nan)])
+    spreads = drawn_spread(suite, cells, statistic, drawing)
+    np.testing.assert_array_equal(np.transpose(spreads), [*alone, (np.nan, np.nan)])
 
 
 @pytest.mark.parametrize(
@@ -193,10 +195,10 @@ def test_a_series_has_the_spread_of_a_root_of_means(runs, sigma, benchmarks):
     a root is the mean itself."""
     rng = np.random.default_rng(runs)
     units = rng.lognormal(0, sigma, runs)
-    drawn = units[rng.integers(0, runs, (100_000, runs))].mean(axis=1) ** (1 / benchmarks)
+    scores = units[rng.integers(0, runs, (100_000, runs))].mean(axis=1) ** (1 / benchmarks)
     mean, variance = _redrawn_moments(units[:, None], "mean", "geometric", benchmarks)
-    assert mean == pytest.approx(drawn.mean(), abs=5 * drawn.std() / np.sqrt(100_000))
-    assert variance == pytest.approx(drawn.var(), rel=0.03)
+    assert mean == pytest.approx(scores.mean(), abs=5 * scores.std() / np.sqrt(100_000))
+    assert variance == pytest.approx(scores.var(), rel=0.03)
     if benchmarks == 1:
         assert variance == pytest.approx(units.var() / runs)
 

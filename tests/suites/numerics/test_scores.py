@@ -33,9 +33,9 @@ def interval(new, old, score=PLAIN):
     return t_interval(sides, sides.matched, score)
 
 
-def covered(found, truth):
+def covered(limits, truth):
     """Return the share of intervals that hold the truth."""
-    return ((found.lower <= truth) & (found.upper >= truth)).mean()
+    return ((limits.lower <= truth) & (limits.upper >= truth)).mean()
 
 
 def test_means_are_those_of_scipy():
@@ -61,12 +61,12 @@ def test_weights_are_the_derivatives_of_the_log_mean(mean):
     """Moving one log score by h moves the log mean by w h."""
     scores, matched = np.array([1.0, 4.0, 30.0, 2.0]), np.array([True, True, True, False])
     weights = log_mean_slopes(scores, mean, matched)
-    for place in range(4):
-        moved = scores * np.exp(1e-6 * (np.arange(4) == place))
+    for index in range(4):
+        moved = scores * np.exp(1e-6 * (np.arange(4) == index))
         change = np.log(suite_mean(moved, mean, matched)) - np.log(
             suite_mean(scores, mean, matched)
         )
-        assert weights[place] == pytest.approx(change / 1e-6, abs=1e-5)
+        assert weights[index] == pytest.approx(change / 1e-6, abs=1e-5)
     assert weights.sum() == pytest.approx(1.0)
 
 
@@ -75,12 +75,12 @@ def test_a_sample_of_equal_weights_is_the_plain_sample(mean):
     """The weighted variance and its degrees of freedom, with 1/5 each: the paired t over
     benchmarks."""
     score = PLAIN._replace(mean=mean, random_benchmarks=True)
-    for found, expected in zip(
+    for value, expected in zip(
         interval(*units(2), score._replace(weights=np.full(5, 0.2))),
         interval(*units(2), score),
         strict=True,
     ):
-        np.testing.assert_allclose(found, expected, rtol=1e-9)
+        np.testing.assert_allclose(value, expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("paired", [False, True])
@@ -92,21 +92,21 @@ def test_the_t_interval_is_the_suite_row_of_a_comparison(shared, paired):
     new[0, 1, 2] = old[1, 3, 0] = old[1, 3, 1] = np.nan
     rules = Rules("fieller", 0.95, 0.0, 0.0, paired=paired, shared=shared)
     expected = compare_units(new, old, 0.95, rules=rules, levels=1).suite
-    found = interval(new, old, PLAIN._replace(shared=shared or paired, paired=paired))
+    limits = interval(new, old, PLAIN._replace(shared=shared or paired, paired=paired))
     for name in ("estimate", "lower", "upper", "df", "n"):
-        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12)
+        np.testing.assert_allclose(getattr(limits, name), getattr(expected, name), rtol=1e-12)
 
 
 def test_the_standard_error_is_that_of_the_paper_s_terms():
     """SE^2 = B^-2 sum of s^2 / (m ybar^2), df = (sum v)^2 / sum of v^2 / (m - 1)."""
     new, old = units(2)
-    found = interval(new, old)
-    parts = np.concatenate(
+    limits = interval(new, old)
+    terms = np.concatenate(
         [side.var(axis=-1, ddof=1) / 6 / side.mean(axis=-1) ** 2 for side in (new, old)], axis=-1
     )
-    np.testing.assert_allclose(found.standard_error, np.sqrt(parts.sum(axis=-1)) / 5, rtol=1e-12)
+    np.testing.assert_allclose(limits.standard_error, np.sqrt(terms.sum(axis=-1)) / 5, rtol=1e-12)
     np.testing.assert_allclose(
-        found.df, parts.sum(axis=-1) ** 2 / (parts**2 / 5).sum(axis=-1), rtol=1e-12
+        limits.df, terms.sum(axis=-1) ** 2 / (terms**2 / 5).sum(axis=-1), rtol=1e-12
     )
 
 
@@ -116,9 +116,9 @@ def test_other_means_have_the_standard_error_of_simulation(mean):
     within 3 %; joint or not."""
     new, old = units(3, suites=4000, benchmarks=4, runs=8, spread=0.05)
     for shared in (False, True):
-        found = interval(new, old, PLAIN._replace(mean=mean, shared=shared))
-        assert np.sqrt((found.standard_error**2).mean()) == pytest.approx(
-            np.log(found.estimate).std(), rel=0.03
+        limits = interval(new, old, PLAIN._replace(mean=mean, shared=shared))
+        assert np.sqrt((limits.standard_error**2).mean()) == pytest.approx(
+            np.log(limits.estimate).std(), rel=0.03
         )
 
 
@@ -128,11 +128,11 @@ def test_t_over_benchmarks_is_r_s(golden):
     for case in golden("ci_and_empirical")["log_t"]:
         new, old = (np.array(case["input"][side], dtype=float)[None] for side in "AB")
         expected = case["output"]
-        found = interval(new, old, PLAIN._replace(random_benchmarks=True, statistic="median"))
-        assert found.estimate[0] == pytest.approx(expected["gm_ratio"], rel=1e-10)
-        np.testing.assert_allclose([found.lower[0], found.upper[0]], expected["ci95"], rtol=1e-10)
-        assert found.df[0] == expected["df"]
-        assert found.pvalue[0] == pytest.approx(expected["p_two_sided"], rel=1e-8)
+        limits = interval(new, old, PLAIN._replace(random_benchmarks=True, statistic="median"))
+        assert limits.estimate[0] == pytest.approx(expected["gm_ratio"], rel=1e-10)
+        np.testing.assert_allclose([limits.lower[0], limits.upper[0]], expected["ci95"], rtol=1e-10)
+        assert limits.df[0] == expected["df"]
+        assert limits.pvalue[0] == pytest.approx(expected["p_two_sided"], rel=1e-8)
 
 
 def test_bootstrap_moments_are_r_s(golden):
@@ -142,8 +142,8 @@ def test_bootstrap_moments_are_r_s(golden):
     new, old = (np.array(case["input"][side], dtype=float)[None] for side in "AB")
     score, draws = PLAIN._replace(statistic="geometric"), Draws((True,), 40_000, (1, 2))
     sides = match_sides(new, old, shared=False, paired=False)
-    (drawn,) = draw_scores(sides, np.array([0]), draws, score)
-    logs = (drawn.new - drawn.old).mean(axis=1)[0]
+    (replicates,) = draw_scores(sides, np.array([0]), draws, score)
+    logs = (replicates.new - replicates.old).mean(axis=1)[0]
     expected = case["output"]["within"]
     assert logs.mean() == pytest.approx(
         expected["mean_log"], abs=4 * np.sqrt(expected["var_log"] / 40_000)
@@ -173,7 +173,7 @@ def test_bca_influence_is_a_jackknife(shared, paired, random_benchmarks):
         random_benchmarks=random_benchmarks,
     )
     sides, draws = match_sides(new, old, shared=shared, paired=paired), Draws((True,), 50, (1, 2))
-    (drawn,) = draw_scores(sides, np.array([0]), draws, score)
+    (replicates,) = draw_scores(sides, np.array([0]), draws, score)
 
     def ratio(a, b):
         scores = [suite_mean(run_statistic(side, "median"), "harmonic") for side in (a, b)]
@@ -187,23 +187,25 @@ def test_bca_influence_is_a_jackknife(shared, paired, random_benchmarks):
     if random_benchmarks:
         rows = [[ratio(np.delete(new, b, axis=1), np.delete(old, b, axis=1)) for b in range(3)]]
     else:
-        places = [(b, u) for b in range(1 if shared else 3) for u in range(4)]
+        omissions = [(b, u) for b in range(1 if shared else 3) for u in range(4)]
         if paired:
-            rows = [[ratio(without(new, *place), without(old, *place)) for place in places]]
+            rows = [
+                [ratio(without(new, *omission), without(old, *omission)) for omission in omissions]
+            ]
         else:
             rows = [
-                [ratio(without(new, *place), old) for place in places],
-                [ratio(new, without(old, *place)) for place in places],
+                [ratio(without(new, *omission), old) for omission in omissions],
+                [ratio(new, without(old, *omission)) for omission in omissions],
             ]
     estimate = np.array([ratio(new, old)])
     size = 3 if random_benchmarks else 4
     expected = acceleration_of(
         tuple((size - 1) * (estimate[:, None] - np.array([row])) for row in rows)
     )
-    influence = _left_out(drawn.sides, drawn.sides.matched, score, estimate)
+    influence = _left_out(replicates.sides, replicates.sides.matched, score, estimate)
     np.testing.assert_allclose(acceleration_of(influence), expected, rtol=1e-9)
     assert np.isfinite(
-        bootstrap_interval(drawn, drawn.sides.matched, score, draws, "bca").lower
+        bootstrap_interval(replicates, replicates.sides.matched, score, draws, "bca").lower
     ).all()
 
 
@@ -215,12 +217,12 @@ def test_joint_draws_keep_units_together():
     for shared in (True, False):
         score = PLAIN._replace(shared=shared)
         sides = match_sides(new, old, shared=shared, paired=False)
-        (drawn,) = draw_scores(sides, np.arange(2), Draws((True,), 100, (1, 2)), score)
-        assert np.allclose(drawn.new[:, 0], drawn.new[:, 1]) == shared
-        assert not np.allclose(drawn.new[0], drawn.new[1])
+        (replicates,) = draw_scores(sides, np.arange(2), Draws((True,), 100, (1, 2)), score)
+        assert np.allclose(replicates.new[:, 0], replicates.new[:, 1]) == shared
+        assert not np.allclose(replicates.new[0], replicates.new[1])
         assert not np.allclose(
-            np.exp(drawn.new) / new.mean(axis=-1)[..., None],
-            np.exp(drawn.old) / old.mean(axis=-1)[..., None],
+            np.exp(replicates.new) / new.mean(axis=-1)[..., None],
+            np.exp(replicates.old) / old.mean(axis=-1)[..., None],
         )
 
 
@@ -228,10 +230,10 @@ def test_paired_draws_are_the_same_for_both_systems():
     """A system paired with twice itself has the ratio 2 in every replicate."""
     new, _ = units(6)
     sides = match_sides(2 * new, new, shared=False, paired=True)
-    (drawn,) = draw_scores(
+    (replicates,) = draw_scores(
         sides, np.arange(3), Draws((True,), 100, (1, 2)), PLAIN._replace(paired=True)
     )
-    np.testing.assert_allclose(np.exp(drawn.new - drawn.old), 2.0)
+    np.testing.assert_allclose(np.exp(replicates.new - replicates.old), 2.0)
 
 
 @pytest.mark.parametrize("within", ["mean", "median", "min"])
@@ -241,20 +243,22 @@ def test_redraws_follow_the_law_of_all(within, runs, number):
     statistic comes up as often as in all ways."""
     new, old = units(10, suites=4, benchmarks=2, runs=runs)
     sides = match_sides(new, old, shared=False, paired=False)
-    (drawn,) = draw_scores(
+    (redraw,) = draw_scores(
         sides, np.arange(4), Draws((True,), number, (1, 2)), PLAIN._replace(statistic=within)
     )
     ways = np.array(list(product(range(runs), repeat=runs)))
     for row, replicates in zip(
-        new.reshape(-1, runs), np.exp(drawn.new).reshape(-1, number), strict=True
+        new.reshape(-1, runs), np.exp(redraw.new).reshape(-1, number), strict=True
     ):
-        every = np.sort(getattr(np, within)(row[ways], axis=1))
+        all_redraws = np.sort(getattr(np, within)(row[ways], axis=1))
         # Sums in another order differ in the last bits: bounds stand between the values that all
         # ways give.
-        bounds = every[np.flatnonzero(np.diff(every) > 1e-9 * every[0])] * (1 + 5e-10)
-        shares = np.searchsorted(every, bounds) / len(every)
-        found = np.searchsorted(np.sort(replicates), bounds) / number
-        np.testing.assert_allclose(found, shares, atol=2.2 / np.sqrt(number))
+        bounds = all_redraws[np.flatnonzero(np.diff(all_redraws) > 1e-9 * all_redraws[0])] * (
+            1 + 5e-10
+        )
+        shares = np.searchsorted(all_redraws, bounds) / len(all_redraws)
+        shares_below = np.searchsorted(np.sort(replicates), bounds) / number
+        np.testing.assert_allclose(shares_below, shares, atol=2.2 / np.sqrt(number))
 
 
 @pytest.mark.parametrize(
@@ -273,26 +277,26 @@ def test_suites_have_random_numbers_of_their_own(monkeypatch, score):
     new[5, 0] = np.nan
     draws, cells = Draws((True,), 60, (1, 2)), np.array([7, 3, 11, 0, 5, 2])
 
-    def intervals(which):
-        sides = match_sides(new[which], old[which], shared=score.shared, paired=score.paired)
-        drawn = draw_scores(sides, cells[which], draws, score)
+    def intervals(suites):
+        sides = match_sides(new[suites], old[suites], shared=score.shared, paired=score.paired)
+        blocks = draw_scores(sides, cells[suites], draws, score)
         return np.concatenate(
             [
-                np.array(bootstrap_interval(one, one.sides.matched, score, draws, "percentile"))
-                for one in drawn
+                np.array(bootstrap_interval(block, block.sides.matched, score, draws, "percentile"))
+                for block in blocks
             ],
             axis=1,
         )
 
-    whole = intervals(np.arange(6))
-    assert np.isfinite(whole[1]).all()
+    limits_at_once = intervals(np.arange(6))
+    assert np.isfinite(limits_at_once[1]).all()
     np.testing.assert_array_equal(
-        np.concatenate([intervals(np.array([place])) for place in range(6)], axis=1), whole
+        np.concatenate([intervals(np.array([suite])) for suite in range(6)], axis=1), limits_at_once
     )
     monkeypatch.setattr(
         "perfarray.suites.numerics.redrawn_scores.KEPT", 1
     )  # suites are drawn one by one
-    np.testing.assert_array_equal(intervals(np.arange(6)), whole)
+    np.testing.assert_array_equal(intervals(np.arange(6)), limits_at_once)
 
 
 @pytest.mark.parametrize(
@@ -304,32 +308,32 @@ def test_every_block_of_replicates_has_random_numbers_of_its_own(monkeypatch, ru
     new, old = units(13, suites=2, runs=runs)
     monkeypatch.setattr(f"perfarray.{limit}", 20 * new[..., 0].size)
     sides = match_sides(new, old, shared=False, paired=False)
-    found = np.concatenate(
-        [drawn.new for drawn in draw_scores(sides, np.arange(2), Draws((True,), 40, (1, 2)), PLAIN)]
+    replicates = np.concatenate(
+        [block.new for block in draw_scores(sides, np.arange(2), Draws((True,), 40, (1, 2)), PLAIN)]
     )
-    assert np.isfinite(found).all()
-    assert (found[..., :20] != found[..., 20:]).mean() > 0.9
+    assert np.isfinite(replicates).all()
+    assert (replicates[..., :20] != replicates[..., 20:]).mean() > 0.9
 
 
 def test_benchmarks_with_other_numbers_of_runs_are_redrawn_by_their_own():
     """Replicates of 2, 3 and 4 runs have the variance (n - 1)/n s^2/n; a benchmark with one run
     does not move; one with none is NaN."""
     new, old = units(12, suites=2, benchmarks=5, runs=4)
-    for place, number in enumerate((2, 3, 4, 1, 0)):
-        new[:, place, number:] = np.nan
+    for benchmark, number in enumerate((2, 3, 4, 1, 0)):
+        new[:, benchmark, number:] = np.nan
     sides = match_sides(new, old, shared=False, paired=False)
     blocks = list(draw_scores(sides, np.arange(2), Draws((True,), 20_000, (1, 2)), PLAIN))
     redrawn = [
-        np.exp(np.concatenate([getattr(drawn, side) for drawn in blocks]))
+        np.exp(np.concatenate([getattr(block, side) for block in blocks]))
         for side in ("new", "old")
     ]
-    for place, number in enumerate((2, 3, 4, 1)):
-        runs = new[:, place, :number]
+    for benchmark, number in enumerate((2, 3, 4, 1)):
+        runs = new[:, benchmark, :number]
         np.testing.assert_allclose(
-            redrawn[0][:, place].mean(axis=-1), runs.mean(axis=-1), rtol=1e-3
+            redrawn[0][:, benchmark].mean(axis=-1), runs.mean(axis=-1), rtol=1e-3
         )
         np.testing.assert_allclose(
-            redrawn[0][:, place].var(axis=-1), runs.var(axis=-1) / number, rtol=0.05, atol=1e-18
+            redrawn[0][:, benchmark].var(axis=-1), runs.var(axis=-1) / number, rtol=0.05, atol=1e-18
         )
     assert np.isnan(redrawn[0][:, 4]).all()
     assert np.isnan(redrawn[1][:, 4]).all()
@@ -342,9 +346,9 @@ def test_redrawn_benchmarks_have_the_variance_of_two_stages():
     old = np.ones((1, 6, 4))
     sides = match_sides(np.exp(logs)[None, :, None] * old, old, shared=False, paired=False)
     score, draws = PLAIN._replace(random_benchmarks=True), Draws((True,), 40_000, (1, 2))
-    (drawn,) = draw_scores(sides, np.array([0]), draws, score)
-    found = bootstrap_interval(drawn, sides.matched, score, draws, "percentile")
-    assert found.standard_error[0] == pytest.approx(logs.std() / np.sqrt(6), rel=0.02)
+    (replicates,) = draw_scores(sides, np.array([0]), draws, score)
+    limits = bootstrap_interval(replicates, sides.matched, score, draws, "percentile")
+    assert limits.standard_error[0] == pytest.approx(logs.std() / np.sqrt(6), rel=0.02)
 
 
 @pytest.mark.parametrize("method", ["t", "percentile"])
@@ -354,40 +358,44 @@ def test_one_sided_limits_are_two_sided_ones_of_a_lower_level(method):
     new, old = units(8, 0.995)
     sides, draws = match_sides(new, old, shared=False, paired=False), Draws((True,), 500, (1, 2))
 
-    def found(level, alternative):
+    def limits_of(level, alternative):
         score = PLAIN._replace(confidence_level=level, alternative=alternative)
         if method == "t":
             return t_interval(sides, sides.matched, score)
-        (drawn,) = draw_scores(sides, np.arange(3), draws, score)
-        return bootstrap_interval(drawn, sides.matched, score, draws, method)
+        (replicates,) = draw_scores(sides, np.arange(3), draws, score)
+        return bootstrap_interval(replicates, sides.matched, score, draws, method)
 
-    both, less, greater = found(0.9, "two-sided"), found(0.95, "less"), found(0.95, "greater")
-    np.testing.assert_allclose(less.upper, both.upper)
-    np.testing.assert_allclose(greater.lower, both.lower)
+    two_sided, less, greater = (
+        limits_of(0.9, "two-sided"),
+        limits_of(0.95, "less"),
+        limits_of(0.95, "greater"),
+    )
+    np.testing.assert_allclose(less.upper, two_sided.upper)
+    np.testing.assert_allclose(greater.lower, two_sided.lower)
     assert np.isneginf(less.lower).all()
     assert np.isposinf(greater.upper).all()
     np.testing.assert_allclose(
-        np.minimum(1, 2 * np.minimum(less.pvalue, greater.pvalue)), both.pvalue
+        np.minimum(1, 2 * np.minimum(less.pvalue, greater.pvalue)), two_sided.pvalue
     )
 
 
 def test_places_of_t_are_equally_probable():
     """Four places: t quantiles at 1/8, 3/8, 5/8 and 7/8 around the log ratio."""
-    found = interval(*units(2, suites=1))
+    limits = interval(*units(2, suites=1))
     expected = (
-        np.log(found.estimate)
-        + stats.t.ppf([0.125, 0.375, 0.625, 0.875], found.df) * found.standard_error
+        np.log(limits.estimate)
+        + stats.t.ppf([0.125, 0.375, 0.625, 0.875], limits.df) * limits.standard_error
     )
-    np.testing.assert_allclose(np.log(t_places(found, 4))[0], expected, rtol=1e-9)
+    np.testing.assert_allclose(np.log(t_places(limits, 4))[0], expected, rtol=1e-9)
 
 
 def test_nothing_varies():
     """Equal systems without spread: the limits are the ratio, p is 1; different ones: p is 0."""
-    same = np.ones((1, 3, 4))
-    found, other = interval(same, same), interval(1.1 * same, same)
-    assert found.lower == found.upper == found.pvalue == 1.0
-    assert other.lower == pytest.approx(1.1)
-    assert other.pvalue == 0.0
+    ones = np.ones((1, 3, 4))
+    limits, shifted = interval(ones, ones), interval(1.1 * ones, ones)
+    assert limits.lower == limits.upper == limits.pvalue == 1.0
+    assert shifted.lower == pytest.approx(1.1)
+    assert shifted.pvalue == 0.0
 
 
 @pytest.mark.slow
@@ -414,11 +422,11 @@ def test_what_is_joint_does_not_move_the_estimate(mean, statistic):
     for shared, paired in product((False, True), repeat=2):
         score = PLAIN._replace(mean=mean, statistic=statistic, shared=shared, paired=paired)
         sides = match_sides(new, old, shared=shared, paired=paired)
-        (drawn,) = draw_scores(sides, np.array([0]), Draws((True,), 50, (1, 2)), score)
-        found = bootstrap_interval(
-            drawn, sides.matched, score, Draws((True,), 50, (1, 2)), "percentile"
+        (replicates,) = draw_scores(sides, np.array([0]), Draws((True,), 50, (1, 2)), score)
+        limits = bootstrap_interval(
+            replicates, sides.matched, score, Draws((True,), 50, (1, 2)), "percentile"
         )
-        assert found.estimate == pytest.approx(expected, rel=1e-12)
+        assert limits.estimate == pytest.approx(expected, rel=1e-12)
         if statistic in ("mean", "geometric"):
             assert interval(new, old, score).estimate == pytest.approx(expected, rel=1e-12)
 
@@ -431,8 +439,8 @@ def test_coverage_of_linearised_joint_units(shared, paired):
     rng = np.random.default_rng(15)
     common = rng.normal(size=(1 if paired else 2, 4000, 1 if shared else 8, 6))
     new, old = 1 + 0.05 * (np.sqrt(0.8) * common + np.sqrt(0.2) * rng.normal(size=(2, 4000, 8, 6)))
-    found = interval(new, old, PLAIN._replace(shared=shared, paired=paired))
-    assert covered(found, 1) == pytest.approx(0.95, abs=3 * np.sqrt(0.05 * 0.95 / 4000))
+    limits = interval(new, old, PLAIN._replace(shared=shared, paired=paired))
+    assert covered(limits, 1) == pytest.approx(0.95, abs=3 * np.sqrt(0.05 * 0.95 / 4000))
 
 
 @pytest.mark.slow
@@ -443,8 +451,8 @@ def test_coverage_where_builds_are_shared():
     shape = (2, 3000, 13, 5)
     effect = np.sqrt(0.3) * rng.normal(size=(2, 3000, 1, 5)) + np.sqrt(0.7) * rng.normal(size=shape)
     new, old = 1 + 0.02 * effect
-    joint, apart = (
+    joint, separate = (
         covered(interval(new, old, PLAIN._replace(shared=shared)), 1) for shared in (True, False)
     )
     assert joint == pytest.approx(0.95, abs=0.012)
-    assert apart < 0.75
+    assert separate < 0.75

@@ -14,7 +14,7 @@ import perfarray
 from cli.commands import run
 from cli.test_convert import opened
 from perfarray.conventions import UNKNOWN
-from perfarray.tables import replacing as places
+from perfarray.tables import replacing
 from perfarray.tables.stores import appending
 from perfarray.tables.stores import writing as stores
 from readers.files_of_our_own import write
@@ -31,13 +31,13 @@ pytestmark = pytest.mark.skipif(
 
 def test_old_numpy_is_refused(tmp_path, monkeypatch):
     """Before anything is written."""
-    store = stored(made("ab"), tmp_path)
+    store = stored(simulated("ab"), tmp_path)
     monkeypatch.setattr(appending, "NUMPY", "99.0.0")
     with pytest.raises(ImportError, match=r"needs NumPy 99\.0\.0 or newer"):
-        appending.append(made("c"), store)
+        appending.append(simulated("c"), store)
 
 
-def made(machines, executions=3, benchmarks=("fft", "sort"), **coords):
+def simulated(machines, executions=3, benchmarks=("fft", "sort"), **coords):
     """Return timings of some machines, with marks, and whatever else is said of them."""
     times = perfarray.simulate(
         sizes={"execution": executions},
@@ -51,7 +51,11 @@ def made(machines, executions=3, benchmarks=("fft", "sort"), **coords):
         n_files=len(machines), format="custom"
     )
     return times.assign_coords(
-        {name: own.astype(object) for name, own in times.coords.items() if own.dtype.kind == "U"}
+        {
+            name: labels.astype(object)
+            for name, labels in times.coords.items()
+            if labels.dtype.kind == "U"
+        }
     )
 
 
@@ -90,8 +94,8 @@ FURTHER = [
 def test_it_is_what_join_makes_of_all(tmp_path, order):
     """Whatever one side lacks or says otherwise, and whoever comes first."""
     suite = {"suite": ("benchmark", np.array(["signal", "basic"], dtype=object))}
-    parts = [
-        made(
+    pieces = [
+        simulated(
             "ab",
             os="linux",
             cpu_mhz=("machine", [2.0, np.nan]),
@@ -99,35 +103,35 @@ def test_it_is_what_join_makes_of_all(tmp_path, order):
             loops=(("machine", "benchmark"), [[1, 2], [3, 4]]),
         )
     ]
-    parts += [
-        made(machine, **suite | FURTHER[number])
+    pieces += [
+        simulated(machine, **suite | FURTHER[number])
         for machine, number in zip("cde", order, strict=True)
     ]
-    store = stored(parts[0], tmp_path)
-    for part in parts[1:]:
-        appending.append(part, store)
-    expected = perfarray.join(*parts)
-    for found in (opened(store), xr.open_zarr(store, chunks={}).load()):
-        assert set(found.variables) == set(expected.variables)
-        assert found["time"].attrs == parts[0]["time"].attrs
-        assert found.attrs["n_files"] == 5
+    store = stored(pieces[0], tmp_path)
+    for piece in pieces[1:]:
+        appending.append(piece, store)
+    expected = perfarray.join(*pieces)
+    for result in (opened(store), xr.open_zarr(store, chunks={}).load()):
+        assert set(result.variables) == set(expected.variables)
+        assert result["time"].attrs == pieces[0]["time"].attrs
+        assert result.attrs["n_files"] == 5
         for name in expected.variables:
-            same_values(*xr.broadcast(found[name], expected[name]))
+            same_values(*xr.broadcast(result[name], expected[name]))
 
 
-def same_values(found, expected):
+def same_values(result, expected):
     """Compare numbers, marks and texts, where nothing is known too; what join holds as a float or
     text may be more narrowly typed."""
-    expected = expected.reindex_like(found).transpose(*found.dims)
-    if {found.dtype.kind, expected.dtype.kind} <= {*"iufb"}:
-        np.testing.assert_array_equal(found.values.astype(float), expected.values.astype(float))
+    expected = expected.reindex_like(result).transpose(*result.dims)
+    if {result.dtype.kind, expected.dtype.kind} <= {*"iufb"}:
+        np.testing.assert_array_equal(result.values.astype(float), expected.values.astype(float))
         return
     texts = [
         [
             UNKNOWN if text in ("nan", "NaT") else text
-            for text in map(str, one.values.ravel().tolist())
+            for text in map(str, data.values.ravel().tolist())
         ]
-        for one in (found, expected)
+        for data in (result, expected)
     ]
     assert texts[0] == texts[1]
 
@@ -141,14 +145,14 @@ def small(monkeypatch):
 @pytest.mark.usefixtures("small")
 def test_chunks_that_stay_are_not_written_again(tmp_path):
     """They are the same files; the last chunk, which has room, is a new one."""
-    store = stored(made("abcdefghij"), tmp_path)
-    before = files(store)
-    appending.append(made("k"), store)
-    after = files(store)
-    chunks = [path for path in before if path.parts[:2] in (("time", "c"), ("warmup", "c"))]
-    kept = [path for path in chunks if before[path] == after[path]]
-    assert len(kept) == len(chunks) - 2
-    assert before[max(kept)][1] == after[max(kept)][1]
+    store = stored(simulated("abcdefghij"), tmp_path)
+    files_before = files(store)
+    appending.append(simulated("k"), store)
+    files_after = files(store)
+    chunks = [path for path in files_before if path.parts[:2] in (("time", "c"), ("warmup", "c"))]
+    unchanged = [path for path in chunks if files_before[path] == files_after[path]]
+    assert len(unchanged) == len(chunks) - 2
+    assert files_before[max(unchanged)][1] == files_after[max(unchanged)][1]
     assert (
         zarr.open_group(store)["time"].nchunks_initialized == zarr.open_group(store)["time"].nchunks
     )
@@ -158,15 +162,15 @@ def test_chunks_that_stay_are_not_written_again(tmp_path):
 def test_chunks_grow_with_the_store(tmp_path):
     """A store that began with one machine has chunks of several later: not as many files as
     machines."""
-    store = stored(made("a"), tmp_path)
+    store = stored(simulated("a"), tmp_path)
     for machine in "bcdefghi":
-        appending.append(made(machine), store)
+        appending.append(simulated(machine), store)
     lazy = xr.open_zarr(store, chunks={})
     assert len(lazy["time"].chunksizes["machine"]) <= 5
     assert lazy["time"].chunksizes["execution"] == (3,)
     assert "".join(lazy["machine"].values) == "abcdefghi"
-    whole = xr.concat([made(machine) for machine in "abcdefghi"], "machine")
-    np.testing.assert_array_equal(lazy["time"], whole["time"])
+    joint = xr.concat([simulated(machine) for machine in "abcdefghi"], "machine")
+    np.testing.assert_array_equal(lazy["time"], joint["time"])
 
 
 @pytest.mark.usefixtures("small")
@@ -174,8 +178,8 @@ def test_chunks_grow_with_the_store(tmp_path):
 def test_descriptors_keep_the_chunks_of_the_timings(tmp_path, monkeypatch, older):
     """Whatever is added, in stores of earlier versions too, whose descriptors had chunks of their
     own; the timings stay where they are."""
-    times, more = (
-        made(names, cores=("machine", np.arange(float(len(names)))))
+    times, addition = (
+        simulated(names, cores=("machine", np.arange(float(len(names)))))
         for names in ("abcdefghij", "klm")
     )
     with monkeypatch.context() as patched:
@@ -185,40 +189,47 @@ def test_descriptors_keep_the_chunks_of_the_timings(tmp_path, monkeypatch, older
                 "common_chunk_sizes",
                 lambda _: {"machine": 4, "benchmark": 2, "execution": 3},
             )
-            own = stores.zarr_encoding
+            zarr_encoding = stores.zarr_encoding
             patched.setattr(
-                stores, "zarr_encoding", lambda *given: own(*given) | {"cores": {"chunks": (7,)}}
+                stores,
+                "zarr_encoding",
+                lambda *arguments: zarr_encoding(*arguments) | {"cores": {"chunks": (7,)}},
             )
         store = stored(times, tmp_path)
     length = 4 if older else 3
-    before = files(store)
-    found = appending.append(
-        more.assign_coords(os=("machine", np.array(["bsd", "linux", "bsd"], dtype=object))), store
+    files_before = files(store)
+    times_added = appending.append(
+        addition.assign_coords(os=("machine", np.array(["bsd", "linux", "bsd"], dtype=object))),
+        store,
     )
-    after = files(store)
-    assert found.chunksizes["machine"] == (*[length] * (13 // length), 1)
+    files_after = files(store)
+    assert times_added.chunksizes["machine"] == (*[length] * (13 // length), 1)
     assert (
-        sum(before[path] == after.get(path) for path in before if path.parts[:2] == ("time", "c"))
+        sum(
+            files_before[path] == files_after.get(path)
+            for path in files_before
+            if path.parts[:2] == ("time", "c")
+        )
         == 10 // length
     )
-    assert found["cores"].values.tolist() == [*range(10), *range(3)]
+    assert times_added["cores"].values.tolist() == [*range(10), *range(3)]
 
 
 REFUSED = {
     "machines": (
-        made("cbd"),
+        simulated("cbd"),
         r"2 machines are in the store already, and not added again: 'c', 'b'",
     ),
     "units": (
-        made("x").assign(time=made("x")["time"].assign_attrs(units="ms")),
+        simulated("x").assign(time=simulated("x")["time"].assign_attrs(units="ms")),
         r"'units' of 'time' is 's' in the store, and 'ms' in",
     ),
     "dims": (
-        made("x").expand_dims(version=["new"]),
+        simulated("x").expand_dims(version=["new"]),
         r"no dim 'version' in what has the dims 'machine', 'benchmark', 'execution'",
     ),
     "labels": (
-        made("x").assign_coords(benchmark=[1, 2]),
+        simulated("x").assign_coords(benchmark=[1, 2]),
         r"labels of 'benchmark' are numbers on one side and texts on the other",
     ),
 }
@@ -227,11 +238,11 @@ REFUSED = {
 @pytest.mark.parametrize("reason", REFUSED)
 def test_what_cannot_be_added_leaves_the_store_alone(tmp_path, reason):
     times, message = REFUSED[reason]
-    store = stored(made("abc"), tmp_path)
-    before = files(store)
+    store = stored(simulated("abc"), tmp_path)
+    contents = files(store)
     with pytest.raises(ValueError, match=message):
         appending.append(times, store)
-    assert files(store) == before
+    assert files(store) == contents
     assert os.listdir(tmp_path) == ["a.zarr"]
 
 
@@ -244,8 +255,8 @@ def test_whatever_interrupts_leaves_the_store_alone(tmp_path, monkeypatch, step)
     async def failing(*_, **__):
         fail()
 
-    store = stored(made("abcdefghij"), tmp_path)
-    before = files(store)
+    store = stored(simulated("abcdefghij"), tmp_path)
+    contents = files(store)
     target = {
         "first file": (zarr.storage.LocalStore, "set", failing),
         "links": (shutil, "copytree", fail),
@@ -256,10 +267,10 @@ def test_whatever_interrupts_leaves_the_store_alone(tmp_path, monkeypatch, step)
     with monkeypatch.context() as patched:
         patched.setattr(*target)
         with pytest.raises(OSError, match="no room"):
-            appending.append(made("k"), store)
-    assert files(store) == before
+            appending.append(simulated("k"), store)
+    assert files(store) == contents
     assert os.listdir(tmp_path) == ["a.zarr"]
-    assert appending.append(made("k"), store).sizes["machine"] == 11
+    assert appending.append(simulated("k"), store).sizes["machine"] == 11
 
 
 @pytest.mark.parametrize(
@@ -274,21 +285,21 @@ def test_whatever_interrupts_leaves_the_store_alone(tmp_path, monkeypatch, step)
 def test_a_store_that_lost_chunks_is_refused(tmp_path, reports, lost, message):
     """A lost chunk, a lost array, lost labels: nothing is added, because they would be read as
     blanks; the store stays as it is."""
-    store = stored(made("ab"), tmp_path)
-    for place in [store / lost] if lost else list(store.glob("*/c")):
-        place.unlink() if place.is_file() else shutil.rmtree(place)
-    before = files(store)
+    store = stored(simulated("ab"), tmp_path)
+    for path in [store / lost] if lost else list(store.glob("*/c")):
+        path.unlink() if path.is_file() else shutil.rmtree(path)
+    contents = files(store)
     with pytest.raises(
         ValueError, match=rf"a\.zarr: {message} cannot be found\. Nothing was added"
     ):
-        appending.append(made("c"), store)
+        appending.append(simulated("c"), store)
     assert (
         f"{message} cannot be found"
         in run(
             "convert", reports, store, "--append", "--layout", "{machine}/first.csv", code=2
         ).stderr
     )
-    assert files(store) == before
+    assert files(store) == contents
 
 
 @pytest.fixture
@@ -300,12 +311,12 @@ def interrupted(tmp_path, monkeypatch):
         os.rename(target, aside)
         raise KeyboardInterrupt
 
-    store = stored(made("abc"), tmp_path)
+    store = stored(simulated("abc"), tmp_path)
     with monkeypatch.context() as patched:
-        patched.setattr(places, "_put", killed)
-        patched.setattr(places, "_clear", lambda _: None)
+        patched.setattr(replacing, "_put", killed)
+        patched.setattr(replacing, "_clear", lambda _: None)
         with pytest.raises(KeyboardInterrupt):
-            appending.append(made("d"), store)
+            appending.append(simulated("d"), store)
     assert not store.exists()
     return store
 
@@ -314,9 +325,9 @@ def test_a_kill_between_the_two_steps_is_mended(interrupted, tmp_path):
     with pytest.warns(
         perfarray.PerfarrayWarning,
         match=r"a\.zarr: .* was interrupted; what was there before is back",
-    ) as told:
-        assert "".join(appending.append(made("d"), interrupted)["machine"].values) == "abcd"
-    assert [note.code for note in told[0].message.notes] == ["interrupted_write"]
+    ) as caught:
+        assert "".join(appending.append(simulated("d"), interrupted)["machine"].values) == "abcd"
+    assert [note.code for note in caught[0].message.notes] == ["interrupted_write"]
     assert os.listdir(tmp_path) == ["a.zarr"]
 
 
@@ -343,38 +354,38 @@ def test_the_command_after_a_kill(interrupted, tmp_path, reports, option):
 
 def test_several_kills_are_left_to_the_user(interrupted):
     """Where two were put aside, nobody knows which is meant: both are named."""
-    (again,) = interrupted.parent.glob(".a.zarr.*")
-    shutil.copytree(again, again.with_name(f"{again.name[:-2]}22"))
-    shutil.copytree(again, again.with_name(".a.zarr.zarr.12345678"))  # of another store
+    (leftover,) = interrupted.parent.glob(".a.zarr.*")
+    shutil.copytree(leftover, leftover.with_name(f"{leftover.name[:-2]}22"))
+    shutil.copytree(leftover, leftover.with_name(".a.zarr.zarr.12345678"))  # of another store
     with pytest.raises(
         OSError,
         match=r"2 writes were interrupted; .*aside', .*aside': move the one that is meant to",
     ):
-        appending.append(made("d"), interrupted)
+        appending.append(simulated("d"), interrupted)
 
 
 def test_two_at_once_lose_nothing(tmp_path, monkeypatch):
-    store = stored(made("a"), tmp_path)
+    store = stored(simulated("a"), tmp_path)
     joined = appending.joined_along
 
-    def other_first(*given):
+    def other_first(*arguments):
         monkeypatch.setattr(appending, "joined_along", joined)
-        appending.append(made("b"), store)
-        return joined(*given)
+        appending.append(simulated("b"), store)
+        return joined(*arguments)
 
     monkeypatch.setattr(appending, "joined_along", other_first)
     with pytest.raises(OSError, match="another program has written there meanwhile"):
-        appending.append(made("c"), store)
+        appending.append(simulated("c"), store)
     assert opened(store)["machine"].values.tolist() == ["a", "b"]
-    assert appending.append(made("c"), store)["machine"].values.tolist() == ["a", "b", "c"]
+    assert appending.append(simulated("c"), store)["machine"].values.tolist() == ["a", "b", "c"]
 
 
 def test_without_links_files_are_copied(tmp_path, monkeypatch):
-    store = stored(made("a"), tmp_path)
+    store = stored(simulated("a"), tmp_path)
     monkeypatch.setattr(appending, "os", SimpleNamespace(link=Mock(side_effect=OSError)))
-    appending.append(made("b"), store)
+    appending.append(simulated("b"), store)
     np.testing.assert_array_equal(
-        opened(store)["time"], xr.concat([made("a"), made("b")], "machine")["time"]
+        opened(store)["time"], xr.concat([simulated("a"), simulated("b")], "machine")["time"]
     )
 
 
@@ -390,27 +401,29 @@ def reports(tmp_path):
 
 def reported(machine):
     """Return the table of a machine that does not name it."""
-    return made([machine]).drop_vars(["machine", "warmup"]).isel(machine=0).perf.to_frame()
+    return simulated([machine]).drop_vars(["machine", "warmup"]).isel(machine=0).perf.to_frame()
 
 
 def test_the_command(reports, tmp_path):
     """The first call begins the store, others add to it; what is there already is an error, and the
     store is as it was."""
     store = tmp_path / "a.zarr"
-    said = [
+    outputs = [
         run("convert", reports / name, store, "--append", "--layout", "{machine}/first.csv")
         for name in ("xeon", "epyc", "xeon")
     ]
-    assert [one.exit_code for one in said] == [0, 0, 2], [one.output for one in said]
+    assert [output.exit_code for output in outputs] == [0, 0, 2], [
+        output.output for output in outputs
+    ]
     assert (
-        said[1].stdout
+        outputs[1].stdout
         == f"{store}: Zarr, 1 machine added, now 2 benchmark x 2 machine x 3 execution\n"
     )
-    assert "1 machine is in the store already, and not added again: 'xeon'" in said[2].stderr
-    found = opened(store)
-    assert found["machine"].values.tolist() == ["xeon", "epyc"]
-    assert found.attrs["n_files"] == 2
-    assert found["time"].notnull().all()
+    assert "1 machine is in the store already, and not added again: 'xeon'" in outputs[2].stderr
+    times = opened(store)
+    assert times["machine"].values.tolist() == ["xeon", "epyc"]
+    assert times.attrs["n_files"] == 2
+    assert times["time"].notnull().all()
 
 
 @pytest.mark.parametrize(("name", "options", "message"), [
@@ -422,12 +435,12 @@ def test_the_command(reports, tmp_path):
 def test_wrong_calls(reports, tmp_path, name, options, message):
     """Neither what has no machine, nor to another file, is anything added."""
     if name != "new.nc":
-        stores.write(made("a"), tmp_path / name)
-    before = files(tmp_path)
+        stores.write(simulated("a"), tmp_path / name)
+    contents = files(tmp_path)
     result = run("convert", reports / "xeon" / "first.csv", tmp_path / name, "--append", *options)
     assert result.exit_code == 2
     assert message in result.stderr
-    assert files(tmp_path) == before
+    assert files(tmp_path) == contents
 
 
 def test_commits_are_added_where_their_machines_are(tmp_path):
@@ -441,16 +454,18 @@ def test_commits_are_added_where_their_machines_are(tmp_path):
         frame["time"] = frame["time"] * (2.0 if number > 5 else 1.0) + 0.001 * number % 0.003
         frame.to_csv(path, index=False)
     store, layout = tmp_path / "a.zarr", ("--append", "--layout", "{commit}/{machine}.csv")
-    said = [
+    outputs = [
         run("convert", tmp_path / name, store, *layout) for name in ("results", "later", "later")
     ]
-    assert [one.exit_code for one in said] == [0, 0, 2], [one.output for one in said]
-    assert said[1].stdout.startswith(f"{store}: Zarr, 1 commit added, now ")
-    assert "1 commit is in the store already, and not added again: 'c11'" in said[2].stderr
+    assert [output.exit_code for output in outputs] == [0, 0, 2], [
+        output.output for output in outputs
+    ]
+    assert outputs[1].stdout.startswith(f"{store}: Zarr, 1 commit added, now ")
+    assert "1 commit is in the store already, and not added again: 'c11'" in outputs[2].stderr
     assert opened(store)["commit"].values.tolist() == [f"c{number:02d}" for number in range(12)]
     assert opened(store)["time"].notnull().all()
-    found = run("history", store)
-    assert (found.exit_code, "c06" in found.stdout) == (1, True), found.output
+    result = run("history", store)
+    assert (result.exit_code, "c06" in result.stdout) == (1, True), result.output
 
 
 def test_a_file_for_each_machine_adds_no_files(tmp_path):
@@ -479,10 +494,10 @@ def test_files_of_one_machine_stay_a_dim(tmp_path):
     """Two files of a machine are told apart by their dim, to which those of another machine are
     added."""
     for machine in "ab":
-        for part in range(2):
+        for number in range(2):
             write(
-                tmp_path / machine / f"{part}.csv",
-                f"benchmark,machine,execution,time_ms\nfft,{machine},0,{part + 1}",
+                tmp_path / machine / f"{number}.csv",
+                f"benchmark,machine,execution,time_ms\nfft,{machine},0,{number + 1}",
             )
         run(
             "convert",

@@ -41,8 +41,13 @@ def test_shares_that_are_0_or_1_need_no_incomplete_gamma_function(laws):
     """Not a bit differs from the sum over all nodes, if any of it counts."""
     df, variance = laws
     for quantile in np.exp(np.random.default_rng(3).normal(size=(20, len(df)))):
-        every = special.gammainc(df[:, None] / 2, df[:, None] / 2 * quantile[:, None] / variance)
-        share, expected = mixture_share(quantile, df, variance), (nodes()[1] * every).sum(axis=-1)
+        gamma_shares = special.gammainc(
+            df[:, None] / 2, df[:, None] / 2 * quantile[:, None] / variance
+        )
+        share, expected = (
+            mixture_share(quantile, df, variance),
+            (nodes()[1] * gamma_shares).sum(axis=-1),
+        )
         np.testing.assert_array_equal(share[expected > 1e-9], expected[expected > 1e-9])
         np.testing.assert_allclose(share, expected, rtol=0, atol=1e-25)
 

@@ -30,12 +30,12 @@ def by_deletion(means):
     places."""
     total, best = np.var(means) * len(means), []
     for number in (1, 2):
-        left = {
+        variances = {
             out: np.var(np.delete(means, out)) * (len(means) - number)
             for out in combinations(range(len(means)), number)
         }
-        out = min(left, key=left.get)
-        best.append((set(out), 1 - left[out] / total))
+        out = min(variances, key=variances.get)
+        best.append((set(out), 1 - variances[out] / total))
     return best
 
 
@@ -48,18 +48,18 @@ def test_outermost_units_are_those_whose_deletion_takes_most(number):
         values = np.random.default_rng(seed).standard_normal((1, n))
         values[0, :number] += 15
         values[0, 1] *= (-1) ** seed
-        found, (units, share) = judged(values), by_deletion(values[0])[number - 1]
-        places = {found.first.item(), found.second.item()} - {-1}
-        if len(places) != number:
+        carriers, (units, share) = judged(values), by_deletion(values[0])[number - 1]
+        units_found = {carriers.first.item(), carriers.second.item()} - {-1}
+        if len(units_found) != number:
             continue
         law = stats.beta(number / 2, (n - 1 - number) / 2)
-        assert places == units
-        assert found.share.item() == pytest.approx(share, rel=1e-9)
+        assert units_found == units
+        assert carriers.share.item() == pytest.approx(share, rel=1e-9)
         bound = 2 * (n if number == 1 else n * (n - 1) / 2) * law.sf(share)
-        assert found.pvalue.item() == pytest.approx(
+        assert carriers.pvalue.item() == pytest.approx(
             bound, rel=0.05
         )  # but for what rounding to the closest distance adds
-    assert len(places) == number
+    assert len(units_found) == number
 
 
 def test_units_inside_which_a_level_varies():
@@ -67,11 +67,11 @@ def test_units_inside_which_a_level_varies():
     values = normal(1, 6, 4, 5)
     values[0, 2, 1, 3] += 30
     within = values[0].var(axis=-1).sum(axis=-1) * 5
-    found = judged(values)
-    assert (found.first[0, 2], found.second[0, 2]) == (2, -1)
-    assert found.share[0, 2] == pytest.approx(within[2] / within.sum())
-    assert found.pvalue[0, 2] == pytest.approx(
-        2 * 6 * stats.beta(8, 40).sf(found.share[0, 2]), rel=0.05, abs=1e-14
+    carriers = judged(values)
+    assert (carriers.first[0, 2], carriers.second[0, 2]) == (2, -1)
+    assert carriers.share[0, 2] == pytest.approx(within[2] / within.sum())
+    assert carriers.pvalue[0, 2] == pytest.approx(
+        2 * 6 * stats.beta(8, 40).sf(carriers.share[0, 2]), rel=0.05, abs=1e-14
     )
 
 
@@ -81,23 +81,23 @@ def test_normal_effects_are_seldom_named(missing):
     20,000 cells of each of nine designs."""
     values = normal(4000, 6, 5, 4)
     values[np.random.default_rng(2).random(values.shape) < missing] = np.nan
-    found = judged(values)
-    alarms = (found.pvalue * 3 <= 1e-3).any(axis=-1).sum()
+    carriers = judged(values)
+    alarms = (carriers.pvalue * 3 <= 1e-3).any(axis=-1).sum()
     assert alarms <= stats.binom.ppf(0.999, 4000, 1e-3)
-    assert (np.isnan(found.pvalue) | (found.pvalue <= 1)).all()
+    assert (np.isnan(carriers.pvalue) | (carriers.pvalue <= 1)).all()
 
 
 @pytest.mark.parametrize(
-    ("units", "size", "level", "least"),
+    ("units", "size", "level", "power"),
     [(10, 20, 0, 0.95), (30, 10, 0, 0.95), (5, 20, 1, 0.95), (10, 20, 2, 0.95)],
 )
-def test_spikes_are_named(units, size, level, least):
+def test_spikes_are_named(units, size, level, power):
     """A unit, an execution or an iteration so many standard deviations away."""
     values = normal(200, units, 5, 5)
     values[(slice(None), 3, *(0,) * level)] += size
-    found = judged(values)
-    named = (found.first[:, level] == 3) & (found.pvalue[:, level] * 3 <= 1e-3)
-    assert named.mean() >= least
+    carriers = judged(values)
+    is_named = (carriers.first[:, level] == 3) & (carriers.pvalue[:, level] * 3 <= 1e-3)
+    assert is_named.mean() >= power
 
 
 def test_a_step_of_a_clock_is_no_spike():
@@ -106,18 +106,18 @@ def test_a_step_of_a_clock_is_no_spike():
     values = np.full((2, 10), 10.0)
     values[:, 4] = 11, 500
     values[1, 0] = 11
-    found = judged(values)
-    assert (found.pvalue[:, 0] < 1e-3).tolist() == [False, True]
-    assert found.first[1, 0] == 4
+    carriers = judged(values)
+    assert (carriers.pvalue[:, 0] < 1e-3).tolist() == [False, True]
+    assert carriers.first[1, 0] == 4
 
 
 def test_few_units_and_constant_ones_are_not_judged():
     """Of one or two units nothing is seen; of equal ones nothing varies."""
     assert np.isnan(judged(normal(3, 2, 4, 5)).pvalue).all()
     assert np.isnan(judged(np.ones((2, 5))).pvalue).all()
-    one = judged(normal(3, 1, 4, 5))
-    assert np.isnan(one.pvalue).all()
-    assert (one.first == -1).all()
+    carriers = judged(normal(3, 1, 4, 5))
+    assert np.isnan(carriers.pvalue).all()
+    assert (carriers.first == -1).all()
 
 
 @pytest.mark.parametrize("method", ["anova", "reml"])
@@ -127,20 +127,20 @@ def test_a_warning_names_the_units(method, chunks):
     values = normal(2, 10, 4, 5) + 100
     values[1, 7, 2, 3] += 50
     values[1, 2, 1, 1] -= 60
-    coords = {"benchmark": ["fft", "sort"], "binary": [f"b{place}" for place in range(10)]}
+    coords = {"benchmark": ["fft", "sort"], "binary": [f"b{number}" for number in range(10)]}
     times = xr.DataArray(
         values, dims=("benchmark", "binary", "execution", "iteration"), coords=coords, name="time"
     )
-    told = (
+    message = (
         r"In 1 of 2 cells one or two binaries cause most of the spread "
         r"\(sort: binaries b2 and b7 with 9\d % of the squares of iteration\)"
     )
     if chunks is None:
-        with pytest.warns(perfarray.PerfarrayWarning, match=told):
-            found = times.perf.variance_components(method=method)
+        with pytest.warns(perfarray.PerfarrayWarning, match=message):
+            components = times.perf.variance_components(method=method)
     else:
-        found = times.chunk(chunks).perf.variance_components(method=method).compute()
-    (note,) = [note for note in found.perf.notes() if note.code == "carried"]
+        components = times.chunk(chunks).perf.variance_components(method=method).compute()
+    (note,) = [note for note in components.perf.notes() if note.code == "carried"]
     assert note.values["units"] == ["b2 and b7"]
-    assert found["carried_by"].sel(benchmark="sort", level="iteration").item() == "b2 and b7"
+    assert components["carried_by"].sel(benchmark="sort", level="iteration").item() == "b2 and b7"
     times.sel(benchmark=["fft"]).perf.variance_components(method=method)

@@ -40,18 +40,22 @@ def draw(rng, shape, variances, cells):
 def test_chi_square_by_hand():
     """Variance 2.5 of 1..5: 4 x 2.5 / 11.1433 and 4 x 2.5 / 0.484419 (any table of chi-square with
     4 df)."""
-    found = limits(np.array([1.0, 2, 3, 4, 5]), 1)
-    assert_allclose([found.lower[0], found.upper[0]], [10 / 11.14329, 10 / 0.4844186], rtol=1e-6)
-    assert_allclose(found.standard_error, [2.5 * np.sqrt(2 / 4)])
+    interval = limits(np.array([1.0, 2, 3, 4, 5]), 1)
+    assert_allclose(
+        [interval.lower[0], interval.upper[0]], [10 / 11.14329, 10 / 0.4844186], rtol=1e-6
+    )
+    assert_allclose(interval.standard_error, [2.5 * np.sqrt(2 / 4)])
 
 
 def test_lowest_level_is_chi_square_for_any_imbalance():
     """Values less groups are its degrees of freedom."""
     values = np.array([[1.0, 2.0, 4.0], [3.0, 5.0, np.nan], [2.0, np.nan, np.nan]])
-    found = limits(values, 2)
+    interval = limits(values, 2)
     squares = np.var(values[0]) * 3 + 2.0
-    assert_allclose([found.lower[1], found.upper[1]], squares / stats.chi2.isf([0.025, 0.975], 3))
-    assert np.isnan(found.standard_error[0])
+    assert_allclose(
+        [interval.lower[1], interval.upper[1]], squares / stats.chi2.isf([0.025, 0.975], 3)
+    )
+    assert np.isnan(interval.standard_error[0])
 
 
 def test_formula_by_hand():
@@ -64,8 +68,8 @@ def test_formula_by_hand():
     h12 = ((1 - low) ** 2 - h1**2 * low**2 - g2**2) / low
     lower = 3 - np.sqrt(g1**2 * 16 + h2**2 + g12 * 4)
     upper = 3 + np.sqrt(h1**2 * 16 + g2**2 + h12 * 4)
-    found = difference_limits(np.array([4.0]), np.array([1.0]), 5.0, 20.0)
-    assert_allclose(np.ravel(found), [max(lower, 0), upper], rtol=1e-5)
+    interval = difference_limits(np.array([4.0]), np.array([1.0]), 5.0, 20.0)
+    assert_allclose(np.ravel(interval), [max(lower, 0), upper], rtol=1e-5)
 
 
 @pytest.mark.parametrize(("df_x", "df_y"), [(2, 6), (5, 20), (29, 30)])
@@ -74,9 +78,9 @@ def test_limits_vanish_where_the_f_test_says_so(df_x, df_y):
     lower quantile; exact at y = 0."""
     high, low = stats.f.isf(0.025, df_x, df_y), stats.f.ppf(0.025, df_x, df_y)
     x = np.array([high * 0.999, high * 1.001, low * 0.999, low * 1.001])
-    found = difference_limits(x, np.ones(4), float(df_x), float(df_y))
-    assert (found[0][:2] > 0).tolist() == [False, True]
-    assert (found[1][2:] > 0).tolist() == [False, True]
+    interval = difference_limits(x, np.ones(4), float(df_x), float(df_y))
+    assert (interval[0][:2] > 0).tolist() == [False, True]
+    assert (interval[1][2:] > 0).tolist() == [False, True]
     alone = difference_limits(np.array([2.0]), np.array([0.0]), float(df_x), float(df_y))
     assert_allclose(np.ravel(alone), 2.0 * np.array(chi_square_factors(float(df_x), 0.95)))
 
@@ -100,8 +104,8 @@ def test_cells_of_different_shape_in_one_call():
     for negative in ("keep", "merge"):
         together = limits(cells, 3, negative)
         for i, cell in enumerate(cells):
-            for part, alone in zip(together, limits(cell, 3, negative), strict=True):
-                assert_allclose(part[i], alone, rtol=1e-9)
+            for limit, alone in zip(together, limits(cell, 3, negative), strict=True):
+                assert_allclose(limit[i], alone, rtol=1e-9)
     together = limits(cells, 3)
     assert_allclose(together.upper[1], limits(cells[1, :4], 3).upper)
     assert_allclose(together.upper[2], limits(cells[2, :, :, :2], 3).upper)
@@ -112,9 +116,9 @@ def test_cells_of_different_shape_in_one_call():
 def test_single_repetitions_have_no_limits():
     """One iteration each: NaN there, chi-square for the level above; one unit: NaN above."""
     values = np.random.default_rng(1).normal(10, 1, (6, 1))
-    found = limits(values, 2)
-    assert np.isnan(found.upper[1])
-    assert_allclose(found.upper[0], limits(values[:, 0], 1).upper[0])
+    interval = limits(values, 2)
+    assert np.isnan(interval.upper[1])
+    assert_allclose(interval.upper[0], limits(values[:, 0], 1).upper[0])
     assert np.isnan(limits(values.T, 2).upper[0])
 
 
@@ -141,8 +145,8 @@ def test_coverage_on_balanced_nests(shape):
     rng = np.random.default_rng(3)
     for ratio in (0.3, 1.0, 3.0):
         truth = ratio ** np.arange(len(shape), 0, -1.0)
-        found = limits(draw(rng, shape, truth, 4000), len(shape))
-        covered = ((found.lower <= truth) & (truth <= found.upper)).mean(axis=0)
+        interval = limits(draw(rng, shape, truth, 4000), len(shape))
+        covered = ((interval.lower <= truth) & (truth <= interval.upper)).mean(axis=0)
         assert (np.abs(covered - 0.95) < 0.015).all(), (ratio, covered)
 
 
@@ -174,19 +178,21 @@ def test_moments_of_ragged_mean_squares(name):
     """Expectation and variance of every mean square, against traces of matrices of all values: E
     y'By = tr BV, Var = 2 tr BVBV."""
     measured = RAGGED[name]
-    levels, places = measured.ndim, np.argwhere(measured)
-    found = square_moments(np.where(measured, 1.0, np.nan)[None])
-    same = [
-        (places[:, None, :depth] == places[None, :, :depth]).all(axis=-1).astype(float)
+    levels, positions = measured.ndim, np.argwhere(measured)
+    moments = square_moments(np.where(measured, 1.0, np.nan)[None])
+    same_unit = [
+        (positions[:, None, :depth] == positions[None, :, :depth]).all(axis=-1).astype(float)
         for depth in range(levels, -1, -1)
     ]
     mean = np.eye(
-        len(places)
+        len(positions)
     )  # rows that take the unweighted mean of a value's group, level after level
     for level in range(levels):
-        groups = np.unique(places[:, : levels - level - 1], axis=0, return_inverse=True)[1].ravel()
-        items = np.unique(places[:, : levels - level], axis=0, return_index=True)[1]
-        form, df = np.zeros((len(places), len(places))), 0
+        groups = np.unique(positions[:, : levels - level - 1], axis=0, return_inverse=True)[
+            1
+        ].ravel()
+        items = np.unique(positions[:, : levels - level], axis=0, return_index=True)[1]
+        form, df = np.zeros((len(positions), len(positions))), 0
         wider = np.empty_like(mean)
         for group in np.unique(groups):
             rows = mean[[item for item in items if groups[item] == group]]
@@ -195,15 +201,15 @@ def test_moments_of_ragged_mean_squares(name):
             df += len(rows) - 1
             wider[groups == group] = rows.mean(axis=0)
         mean = wider
-        products = [form @ part / df for part in same[:levels]]
+        products = [form @ block / df for block in same_unit[:levels]]
         assert_allclose(
-            found.expectation[0, level],
-            [np.trace(part) for part in products],
+            moments.expectation[0, level],
+            [np.trace(product) for product in products],
             rtol=1e-9,
             atol=1e-12,
         )
         assert_allclose(
-            found.spread[0, level],
+            moments.spread[0, level],
             [[np.trace(a @ b) for b in products] for a in products],
             rtol=1e-9,
             atol=1e-12,
@@ -235,8 +241,8 @@ def test_a_ragged_cell_that_is_nearly_complete_has_nearly_its_limits():
     values[:, 3, 2, 1] = values[:, 3, 2].mean(axis=-1)
     ragged = values.copy()
     ragged[:, 3, 2, 1] = np.nan
-    found = limits(ragged, 3)
-    for ours, theirs in zip(found[:2], limits(values, 3)[:2], strict=True):
+    interval = limits(ragged, 3)
+    for ours, theirs in zip(interval[:2], limits(values, 3)[:2], strict=True):
         assert (np.abs(ours - theirs) < 0.005 * (complete.upper - complete.lower)).all()
 
 
@@ -255,9 +261,9 @@ def test_ragged_cells_that_do_not_vary_or_are_infinite():
     values = np.where(measured, np.random.default_rng(5).normal(10, 1, (2, 4, 5)), np.nan)
     alone = limits(values[1], 2)
     values[0, 0, 0] = np.inf
-    found = limits(values, 2)
-    assert np.isnan(found.upper[0]).all()
-    assert_allclose(found.upper[1], alone.upper)
+    interval = limits(values, 2)
+    assert np.isnan(interval.upper[0]).all()
+    assert_allclose(interval.upper[1], alone.upper)
 
 
 @pytest.mark.slow
@@ -271,10 +277,12 @@ def test_coverage_on_ragged_nests(name):
     error = 3 * np.sqrt(0.05 * 0.95 / count)
     for truth in [(0.0,), (0.1,), (1.0,)] if levels == 2 else [(0.0, 0.0), (0.1, 1.0), (1.0, 0.1)]:
         components = np.array([*truth, 1.0])
-        found = limits(
+        interval = limits(
             np.where(measured, draw(rng, measured.shape, components, count), np.nan), levels
         )
-        covered = ((found.lower <= components) & (components <= found.upper)).mean(axis=0)[:-1]
-        least, most = np.where(components[:-1] > 0, [[0.933], [0.98]], [[0.965], [0.99]])
-        least, most = least - np.minimum(error, 0.008), most + np.minimum(error, 0.005)
-        assert ((covered > least) & (covered < most)).all(), (truth, covered)
+        covered = ((interval.lower <= components) & (components <= interval.upper)).mean(axis=0)[
+            :-1
+        ]
+        lowest, highest = np.where(components[:-1] > 0, [[0.933], [0.98]], [[0.965], [0.99]])
+        lowest, highest = lowest - np.minimum(error, 0.008), highest + np.minimum(error, 0.005)
+        assert ((covered > lowest) & (covered < highest)).all(), (truth, covered)

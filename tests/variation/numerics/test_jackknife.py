@@ -40,10 +40,10 @@ def nested(seed=1, units=8, ragged=False, kind="normal"):
 def test_left_out_is_plain_deletion(ragged):
     """Every mean square, without each outermost unit in turn."""
     values = nested(ragged=ragged)
-    found = left_out(values)
+    estimates = left_out(values)
     for unit in range(values.shape[1]):
-        again = nested_anova(np.delete(values, unit, axis=1), 3).level_variance[:, ::-1]
-        np.testing.assert_allclose(found[:, unit], again, rtol=1e-9)
+        refitted = nested_anova(np.delete(values, unit, axis=1), 3).level_variance[:, ::-1]
+        np.testing.assert_allclose(estimates[:, unit], refitted, rtol=1e-9)
 
 
 def test_absent_units_change_nothing():
@@ -56,15 +56,15 @@ def test_absent_units_change_nothing():
 def test_with_the_nominal_df_the_limits_are_the_normal_ones(monkeypatch, ragged):
     """One way to make limits, whatever their degrees of freedom."""
     values = nested(ragged=ragged)
-    found = nested_anova(values, 3)
+    components = nested_anova(values, 3)
     monkeypatch.setattr(
         jackknife, "log_variance", lambda cells: np.zeros((len(cells), cells.ndim - 1))
     )
     with np.errstate(divide="ignore", invalid="ignore"):
-        same = jackknife_limits(values, found, 0.9)
-    expected = anova_limits(values, found, 0.9)
+        of_normal_df = jackknife_limits(values, components, 0.9)
+    expected = anova_limits(values, components, 0.9)
     np.testing.assert_allclose(
-        [same.lower, same.upper], [expected.lower, expected.upper], rtol=1e-9
+        [of_normal_df.lower, of_normal_df.upper], [expected.lower, expected.upper], rtol=1e-9
     )
 
 
@@ -78,17 +78,17 @@ def test_coverage_of_lognormal_components():
     """Of 95 %, normal limits cover half or less of lognormal components (sigma 1), these 74 to 88
     (30 units of 5 x 4: 700 cells each)."""
     values = np.concatenate([nested(seed, units=30, kind="lognormal") for seed in range(230)])
-    found = nested_anova(values, 3)
+    components = nested_anova(values, 3)
     true = np.var((np.exp(np.random.default_rng(0).standard_normal(10**6)) - np.exp(0.5)) / 2.16)
     covers = {}
     for name, limits in (
-        ("normal", anova_limits(values, found, 0.95)),
-        ("jackknife", jackknife_limits(values, found, 0.95)),
+        ("normal", anova_limits(values, components, 0.95)),
+        ("jackknife", jackknife_limits(values, components, 0.95)),
     ):
         covers[name] = ((limits.lower <= true) & (limits.upper >= true)).mean(axis=0)
     assert (covers["normal"] < 0.6).all()
     assert (covers["jackknife"] > 0.68).all()
-    assert (unevenness(values, found) >= 3).any(axis=-1).mean() > 0.8
+    assert (unevenness(values, components) >= 3).any(axis=-1).mean() > 0.8
 
 
 def test_labelled_limits():
@@ -130,13 +130,13 @@ def test_what_varies_inside_one_unit_alone_is_known_least():
         perfarray.PerfarrayWarning,
         match=r"one or two binaries cause.*\(binary 4 with 100 % of the squares of iteration\)",
     ):
-        whole = times.perf.variance_components()
+        normal = times.perf.variance_components()
     with collecting_notes():
-        found = times.perf.variance_components(limits="jackknife").sel(level="iteration")
-    plain = whole.sel(level="iteration")
-    assert found["upper"].item() > 1000 * plain["upper"].item()
+        components = times.perf.variance_components(limits="jackknife").sel(level="iteration")
+    plain = normal.sel(level="iteration")
+    assert components["upper"].item() > 1000 * plain["upper"].item()
     assert np.isinf(plain["unevenness"].item())
-    assert [note.code for note in whole.perf.notes()] == ["carried", "uneven"]
+    assert [note.code for note in normal.perf.notes()] == ["carried", "uneven"]
 
 
 def test_evenness_is_the_share_of_the_degrees_of_freedom():
@@ -145,12 +145,12 @@ def test_evenness_is_the_share_of_the_degrees_of_freedom():
     rng = np.random.default_rng(8)
     means = np.stack([np.exp(rng.normal(0, 1, 12)), rng.uniform(1, 2, 12)])
     means[0, 3] = np.nan
-    kept = means[0][~np.isnan(means[0])]
-    logs = np.log([np.delete(kept, i).var(ddof=1) for i in range(11)])
+    unit_means = means[0][~np.isnan(means[0])]
+    logs = np.log([np.delete(unit_means, i).var(ddof=1) for i in range(11)])
     df = 2 * brentq(lambda half: polygamma(1, half) - 10 * logs.var(), 1e-3, 1e3)
-    found = evenness(means)
-    assert found[0] == pytest.approx(df / 10, rel=1e-4)
-    assert found[1] == 1
+    shares = evenness(means)
+    assert shares[0] == pytest.approx(df / 10, rel=1e-4)
+    assert shares[1] == 1
     assert evenness(np.array([[1.0, 2.0], [1.0, np.nan]])).tolist() == [1, 1]
 
 
@@ -160,14 +160,14 @@ def test_plans_from_skewed_pilots_ask_for_more():
     skewed, even = [1.0, 1.01, 1.02, 1.03, 1.01, 1.02, 1.03, 1.2], np.linspace(1, 1.1, 8)
     times = perfarray.from_samples({"skewed": skewed, "even": list(even)}, dim="benchmark")
     ask = {"costs": {}, "half_width": 0.02, "assurance": 0.9}
-    plain, own = (
+    plain, jackknife = (
         times.perf.plan_repetitions(**ask, limits=limits) for limits in ("normal", "jackknife")
     )
-    more = (own["repetitions"] / plain["repetitions"]).squeeze("level")
-    assert more.sel(benchmark="skewed") > 1.5
-    assert more.sel(benchmark="even") == 1
-    assert (own["half_width_upper"] >= plain["half_width_upper"]).all()
-    assert own.attrs["limits"] == "jackknife"
+    factor = (jackknife["repetitions"] / plain["repetitions"]).squeeze("level")
+    assert factor.sel(benchmark="skewed") > 1.5
+    assert factor.sel(benchmark="even") == 1
+    assert (jackknife["half_width_upper"] >= plain["half_width_upper"]).all()
+    assert jackknife.attrs["limits"] == "jackknife"
     with pytest.raises(
         ValueError, match="limits='bootstrap' is not known; choose one of 'normal', 'jackknife'"
     ):

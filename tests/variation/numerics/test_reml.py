@@ -52,21 +52,21 @@ def dense(values: np.ndarray):
         if not np.isnan(values[index])
     ]
     y = np.array([value for _, value in rows])
-    same = [
+    same_unit = [
         np.array([[a[:depth] == b[:depth] for b, _ in rows] for a, _ in rows], dtype=float)
         for depth in range(values.ndim, 0, -1)
     ]
 
     def at(variances):
-        covariance = sum(v * part for v, part in zip(variances, same, strict=True))
+        covariance = sum(v * block for v, block in zip(variances, same_unit, strict=True))
         inverse = np.linalg.inv(covariance)
-        ones = inverse.sum()
-        projection = inverse - np.outer(inverse.sum(axis=0), inverse.sum(axis=0)) / ones
+        precision = inverse.sum()
+        projection = inverse - np.outer(inverse.sum(axis=0), inverse.sum(axis=0)) / precision
         log_determinant, squares = np.linalg.slogdet(covariance)[1], y @ projection @ y
         ml = len(y) * np.log(2 * np.pi) + log_determinant + squares
-        reml = ml - np.log(2 * np.pi) + np.log(ones)
-        traces = [[np.trace(projection @ a @ projection @ b) for b in same] for a in same]
-        return ml, reml, np.array(traces), inverse.sum(axis=0) @ y / ones, ones
+        reml = ml - np.log(2 * np.pi) + np.log(precision)
+        traces = [[np.trace(projection @ a @ projection @ b) for b in same_unit] for a in same_unit]
+        return ml, reml, np.array(traces), inverse.sum(axis=0) @ y / precision, precision
 
     return at
 
@@ -83,21 +83,23 @@ def test_likelihood_and_derivatives_agree_with_dense_matrices(seed):
         variances[1] = 0.0
     data = nested_statistics(values[None])
     for restricted in (False, True):
-        found = evaluate(data, variances[None] / data.scale**2, restricted)
+        likelihood = evaluate(data, variances[None] / data.scale**2, restricted)
         ml, reml, traces, mean, precision = at(variances)
-        assert_allclose(found.value[0], reml if restricted else ml, rtol=1e-12)
-        assert_allclose(found.mean[0], mean, rtol=1e-12)
-        assert_allclose(found.precision[0, 0] / data.scale[0] ** 2, precision, rtol=1e-10)
+        assert_allclose(likelihood.value[0], reml if restricted else ml, rtol=1e-12)
+        assert_allclose(likelihood.mean[0], mean, rtol=1e-12)
+        assert_allclose(likelihood.precision[0, 0] / data.scale[0] ** 2, precision, rtol=1e-10)
         if restricted:
-            assert_allclose(found.expected[0] / data.scale[0] ** 4, traces, rtol=1e-9)
+            assert_allclose(likelihood.expected[0] / data.scale[0] ** 4, traces, rtol=1e-9)
         moved = [
             evaluate(data, (variances + step * unit)[None] / data.scale**2, restricted)
             for unit in np.eye(len(shape))
         ]
-        slopes = [(other.value - found.value)[0] / step for other in moved]
-        curves = [(other.gradient - found.gradient)[0] / step / data.scale**2 for other in moved]
-        assert_allclose(found.gradient[0] / data.scale**2, slopes, rtol=1e-3, atol=1e-3)
-        assert_allclose(found.observed[0] / data.scale**4, curves, rtol=2e-3, atol=2e-3)
+        slopes = [(shifted.value - likelihood.value)[0] / step for shifted in moved]
+        curves = [
+            (shifted.gradient - likelihood.gradient)[0] / step / data.scale**2 for shifted in moved
+        ]
+        assert_allclose(likelihood.gradient[0] / data.scale**2, slopes, rtol=1e-3, atol=1e-3)
+        assert_allclose(likelihood.observed[0] / data.scale**4, curves, rtol=2e-3, atol=2e-3)
 
 
 def test_ragged_three_levels_agree_with_lme4():
@@ -147,16 +149,16 @@ def test_balanced_interior_fits_are_the_analysis_of_variance(shape):
     """Components, mean, standard error, n - 1 df; and the standard errors of components are those
     of the mean squares."""
     values = draw(np.random.default_rng(1), shape, np.ones(len(shape)))
-    anova, found = nested_anova(values, len(shape)), fit(values)
+    anova, components = nested_anova(values, len(shape)), fit(values)
     assert (anova.variance > 0).all()
-    assert_allclose(found.variance, anova.variance, rtol=1e-8)
-    assert_allclose(found.mean, anova.mean, rtol=1e-12)
-    assert_allclose(found.standard_error, anova.standard_error, rtol=1e-8)
-    assert_allclose(found.df, anova.df, rtol=1e-8)
+    assert_allclose(components.variance, anova.variance, rtol=1e-8)
+    assert_allclose(components.mean, anova.mean, rtol=1e-12)
+    assert_allclose(components.standard_error, anova.standard_error, rtol=1e-8)
+    assert_allclose(components.df, anova.df, rtol=1e-8)
     squares = anova.level_variance
     errors = 2 * squares**2 / anova.level_df
     errors[:-1] += 2 * (squares[1:] / shape[1:]) ** 2 / anova.level_df[1:]
-    assert_allclose(found.variance_standard_error, np.sqrt(errors), rtol=1e-7)
+    assert_allclose(components.variance_standard_error, np.sqrt(errors), rtol=1e-7)
 
 
 def test_balanced_boundary_fits_pool_the_mean_squares():
@@ -166,15 +168,17 @@ def test_balanced_boundary_fits_pool_the_mean_squares():
     pooled = 0
     for _ in range(40):
         values = draw(rng, (5, 4, 3), (0.05, 0.05, 1.0))
-        anova, found = nested_anova(values, 3), fit(values, confidence_level=None)
+        anova, components = nested_anova(values, 3), fit(values, confidence_level=None)
         expectations = anova.level_variance * [12, 3, 1]
-        wanted = isotonic_regression(expectations[::-1], weights=anova.level_df[::-1]).x[::-1]
-        above = np.append(wanted[1:], 0.0)
-        assert_allclose(found.variance, (wanted - above) / [12, 3, 1], rtol=1e-6, atol=1e-9)
-        zero = found.variance == 0
-        assert np.isnan(found.variance_standard_error[zero]).all()
+        isotonic = isotonic_regression(expectations[::-1], weights=anova.level_df[::-1]).x[::-1]
+        above = np.append(isotonic[1:], 0.0)
+        assert_allclose(components.variance, (isotonic - above) / [12, 3, 1], rtol=1e-6, atol=1e-9)
+        zero = components.variance == 0
+        assert np.isnan(components.variance_standard_error[zero]).all()
         if zero[0]:
-            assert_allclose([found.standard_error, found.df], [anova.standard_error, anova.df])
+            assert_allclose(
+                [components.standard_error, components.df], [anova.standard_error, anova.df]
+            )
         pooled += zero.any()
     assert pooled > 10
 
@@ -182,10 +186,10 @@ def test_balanced_boundary_fits_pool_the_mean_squares():
 def test_published_fit_and_profile_of_dyestuff():
     """Bates, "lme4: Mixed-effects modeling with R", chapter 1: ML components, and confint() of the
     standard deviations."""
-    found = fit(DYESTUFF, restricted=False)
-    assert_allclose(found.variance, [1388.3333, 2451.2500], rtol=1e-6)
+    components = fit(DYESTUFF, restricted=False)
+    assert_allclose(components.variance, [1388.3333, 2451.2500], rtol=1e-6)
     assert_allclose(
-        np.sqrt([found.lower, found.upper]),
+        np.sqrt([components.lower, components.upper]),
         [[12.197461, 38.229976], [84.063361, 67.657688]],
         rtol=1e-4,
     )
@@ -211,25 +215,27 @@ def test_lme4_of_r(golden, method):
     """golden/varcomp_nested: criterion 1e-6, variances 1e-4 (zero: 1e-4 of the total), intercept
     and SE 1e-5, df 1e-3."""
     for name, values, output in oracle_cases(golden):
-        found, wanted = fit(values, method == "REML"), output[f"lme4_{method}"]
+        components, printed = fit(values, method == "REML"), output[f"lme4_{method}"]
         expected = np.array(
             [
-                wanted["variances"][key]
+                printed["variances"][key]
                 for key in ("A", "A:B", "Residual")
-                if key in wanted["variances"]
+                if key in printed["variances"]
             ]
         )
-        assert_allclose(found.criterion, wanted["criterion"], atol=1e-6, rtol=0, err_msg=name)
+        assert_allclose(components.criterion, printed["criterion"], atol=1e-6, rtol=0, err_msg=name)
         zero = expected < 1e-6 * expected.sum()
-        assert_allclose(found.variance[~zero], expected[~zero], rtol=1e-4, err_msg=name)
-        assert (found.variance[zero] < 1e-4 * expected.sum()).all(), name
-        assert_allclose(found.mean, wanted["intercept"], rtol=1e-5, err_msg=name)
-        assert_allclose(found.model_standard_error, wanted["intercept_se"], rtol=1e-5, err_msg=name)
-        assert zero[0] or found.standard_error == pytest.approx(wanted["intercept_se"], rel=1e-5), (
-            name
+        assert_allclose(components.variance[~zero], expected[~zero], rtol=1e-4, err_msg=name)
+        assert (components.variance[zero] < 1e-4 * expected.sum()).all(), name
+        assert_allclose(components.mean, printed["intercept"], rtol=1e-5, err_msg=name)
+        assert_allclose(
+            components.model_standard_error, printed["intercept_se"], rtol=1e-5, err_msg=name
         )
+        assert zero[0] or components.standard_error == pytest.approx(
+            printed["intercept_se"], rel=1e-5
+        ), name
         if method == "REML" and not zero.any():
-            assert_allclose(found.df, wanted["satterthwaite"]["df"], rtol=1e-3, err_msg=name)
+            assert_allclose(components.df, printed["satterthwaite"]["df"], rtol=1e-3, err_msg=name)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -239,25 +245,28 @@ def test_other_starting_points_lead_to_the_same_maximum(seed):
     rng = np.random.default_rng(seed)
     values = draw(rng, (7, 4, 3), (0.3, 0.2, 1.0), 0.3, cells=(20,))
     data = nested_statistics(values)
-    found = maximise(data, np.ones((20, 3)), restricted=True)
+    maximum = maximise(data, np.ones((20, 3)), restricted=True)
     for start in (np.exp(rng.uniform(-7, 7, (20, 3))), np.tile([1.0, 0.0, 0.0], (20, 1))):
-        again = maximise(data, start, restricted=True)
-        assert again.converged.all()
-        assert_allclose(again.likelihood.value, found.likelihood.value, rtol=1e-9)
-        assert_allclose(again.variance, found.variance, rtol=1e-3, atol=1e-4)
+        restarted = maximise(data, start, restricted=True)
+        assert restarted.converged.all()
+        assert_allclose(restarted.likelihood.value, maximum.likelihood.value, rtol=1e-9)
+        assert_allclose(restarted.variance, maximum.variance, rtol=1e-3, atol=1e-4)
 
 
 def test_limits_lie_where_the_profile_crosses_the_cut():
     """Maximised over a grid of the other component, -2 log likelihood at a limit is 3.8415 above
     the minimum."""
     values = draw(np.random.default_rng(4), (6, 5), (2.0, 1.0), 0.2)
-    found, at = fit(values), dense(values)
-    bottom = at(found.variance[::-1])[1]
-    for level, limits in enumerate(zip(found.lower, found.upper, strict=True)):
-        others = found.variance[1 - level] * np.exp(np.linspace(-0.5, 0.5, 401))
+    components, at = fit(values), dense(values)
+    bottom = at(components.variance[::-1])[1]
+    for level, limits in enumerate(zip(components.lower, components.upper, strict=True)):
+        variances = components.variance[1 - level] * np.exp(np.linspace(-0.5, 0.5, 401))
         for limit in limits:
-            least = min(at((other, limit) if level == 0 else (limit, other))[1] for other in others)
-            assert_allclose(least - bottom, 3.841459, atol=1e-4)
+            profile_minimum = min(
+                at((variance, limit) if level == 0 else (limit, variance))[1]
+                for variance in variances
+            )
+            assert_allclose(profile_minimum - bottom, 3.841459, atol=1e-4)
 
 
 def test_lower_limit_is_zero_where_zero_is_within_the_cut():
@@ -279,14 +288,15 @@ def test_levels_with_one_repetition_belong_to_the_level_above():
     values = draw(np.random.default_rng(6), (6, 4), (1.0, 1.0), 0.2)
     alone = fit(values)
     for shape, column in (((6, 1, 4), 1), ((6, 4, 1), 2), ((1, 6, 4), 0)):
-        found = fit(values.reshape(shape))
-        others = [i for i in range(3) if i != column]
-        assert np.isnan(found.variance[column])
+        components = fit(values.reshape(shape))
+        measured_columns = [i for i in range(3) if i != column]
+        assert np.isnan(components.variance[column])
         assert_allclose(
-            [found.variance[others], found.upper[others]], [alone.variance, alone.upper]
+            [components.variance[measured_columns], components.upper[measured_columns]],
+            [alone.variance, alone.upper],
         )
-    assert_allclose(found.mean, alone.mean)
-    assert np.isnan(found.standard_error)  # one outermost unit
+    assert_allclose(components.mean, alone.mean)
+    assert np.isnan(components.standard_error)  # one outermost unit
 
 
 def test_cells_do_not_touch_each_other():
@@ -302,8 +312,8 @@ def test_cells_do_not_touch_each_other():
     cells[6, 1:] = np.nan
     together = fit(cells, levels=3)
     for i, cell in enumerate(cells):
-        for name, part, alone in zip(Fit._fields, together, fit(cell), strict=True):
-            assert_allclose(part[i], alone, rtol=1e-7, err_msg=f"{name} {i}")
+        for name, field, alone in zip(Fit._fields, together, fit(cell), strict=True):
+            assert_allclose(field[i], alone, rtol=1e-7, err_msg=f"{name} {i}")
     assert np.isnan(together.mean[2])
     assert together.variance[3].tolist() == [0, 0, 0]
     assert together.mean[4] == 5.0
@@ -315,10 +325,10 @@ def test_iterations_that_repeat_exactly_leave_the_executions():
     """A lowest level without any spread is zero with limits of zero; the levels above are fitted to
     its means."""
     means = draw(np.random.default_rng(8), (5, 4), (1.0, 1.0), 0.1)
-    found, alone = fit(np.repeat(means[..., None], 3, axis=-1)), fit(means)
-    assert_allclose(found.variance, [*alone.variance, 0.0], rtol=1e-7)
-    assert_allclose(found.upper, [*alone.upper, 0.0], rtol=1e-5)
-    assert np.isneginf(found.criterion)
+    components, alone = fit(np.repeat(means[..., None], 3, axis=-1)), fit(means)
+    assert_allclose(components.variance, [*alone.variance, 0.0], rtol=1e-7)
+    assert_allclose(components.upper, [*alone.upper, 0.0], rtol=1e-5)
+    assert np.isneginf(components.criterion)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e6, 1e9])
@@ -338,9 +348,11 @@ def test_components_of_very_different_size():
     assert large.converged & larger.converged & tiny.converged
     assert_allclose(large.variance[1:], larger.variance[1:], rtol=1e-4)
     assert_allclose(larger.variance[0], 1e10 * top.var(ddof=1), rtol=1e-3)
-    for scale, found in ((1e3, large), (1e-3, tiny)):
+    for scale, components in ((1e3, large), (1e-3, tiny)):
         assert_allclose(
-            found.criterion, dense(noise + scale * top)(found.variance[::-1])[1], rtol=1e-9
+            components.criterion,
+            dense(noise + scale * top)(components.variance[::-1])[1],
+            rtol=1e-9,
         )
 
 
@@ -362,18 +374,20 @@ def test_coverage_on_ragged_nests(units, inside, truth):
     """
     count = experiments(4000)
     error = 3 * np.sqrt(0.05 * 0.95 / count)
-    found = fit(
+    components = fit(
         draw(np.random.default_rng(12), (units, *inside), truth, 0.25, cells=(count,)),
         levels=len(truth),
     )
-    assert found.converged.all()
-    covered = ((found.lower <= truth) & (truth <= found.upper)).mean(axis=0)
-    least, most = (
+    assert components.converged.all()
+    covered = ((components.lower <= truth) & (truth <= components.upper)).mean(axis=0)
+    lowest, highest = (
         max(0.93, 0.94 - error),
         min(*((0.99, 0.986 + error) if units < 5 else (0.97, 0.96 + error))),
     )
-    assert ((covered > least) & (covered < most)).all(), covered
-    within = found.variance[:, -1]
+    assert ((covered > lowest) & (covered < highest)).all(), covered
+    within = components.variance[:, -1]
     assert abs(within.mean() - truth[-1]) < 4 * within.std() / np.sqrt(len(within))
-    inside = np.abs(found.mean - 10.0) < stdtrit(found.df, 0.975) * found.standard_error
+    inside = (
+        np.abs(components.mean - 10.0) < stdtrit(components.df, 0.975) * components.standard_error
+    )
     assert inside.mean() == pytest.approx(0.95, abs=min(error, 0.015))
