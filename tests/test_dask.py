@@ -418,7 +418,7 @@ class TestStores:
                 result = ask(times, name, STREAMED[name])
                 result.to_zarr(answers, zarr_format=3, consolidated=False)
             tracemalloc.stop()
-            peaks.append(callback.most)
+            peaks.append(callback.peak_bytes)
             block_bytes.append(times.nbytes)
             stored.append(times.nbytes + result.nbytes)
         assert peaks[1] - peaks[0] < min(
@@ -441,7 +441,7 @@ class TestStores:
                     answer.to_zarr(
                         tmp_path / f"{machines}_{name}.zarr", zarr_format=3, consolidated=False
                     )
-            peaks_held.append(callback.most)
+            peaks_held.append(callback.peak_bytes)
         assert peaks_held[1] - peaks_held[0] <= times["time"].nbytes / 6 + 64 * 400
 
     def test_an_answer_with_texts_is_computed_once(self, tmp_path):
@@ -480,7 +480,7 @@ class TestStores:
 class Held(dask.callbacks.Callback):
     """The most bytes that results of tasks, waiting for others, have taken at a time."""
 
-    n_max = 0
+    peak_bytes = 0
 
     def _posttask(self, *task):
         """Add up what is there when a task has ended."""
@@ -489,8 +489,8 @@ class Held(dask.callbacks.Callback):
             for value in task[3]["cache"].values()
             for array in (value if isinstance(value, tuple) else (value,))
         ]
-        self.most = max(
-            self.most, sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
+        self.peak_bytes = max(
+            self.peak_bytes, sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
         )
 
 
@@ -498,7 +498,7 @@ class Peak(dask.callbacks.Callback):
     """The most bytes that were in use while a task ran; what waits for the collector, how much
     hangs on the tests before, is left out."""
 
-    peak = 0
+    peak_bytes = 0
 
     def _pretask(self, *_task):
         """Forget what was freed, and what can be, before a task."""
@@ -507,7 +507,7 @@ class Peak(dask.callbacks.Callback):
 
     def _posttask(self, *_task):
         """Compare the most that this task has used with that of the others."""
-        self.most = max(self.most, tracemalloc.get_traced_memory()[1])
+        self.peak_bytes = max(self.peak_bytes, tracemalloc.get_traced_memory()[1])
 
 
 def write_by_region(path, machines, size):

@@ -281,7 +281,7 @@ class TestZeros:
 
     @pytest.mark.parametrize("name", POSITIVE)
     def test_one_among_a_thousand(self, name):
-        result = ask(self.many(1), name)
+        result = ask(self.with_zeros(1), name)
         assert "zeros" in [note.code for note in result.perf.notes()]
         answers_with_zeros = {
             "compare": "estimate",
@@ -292,14 +292,14 @@ class TestZeros:
         if name in answers_with_zeros:
             np.testing.assert_allclose(
                 result[answers_with_zeros[name]],
-                ask(self.many(0), name)[answers_with_zeros[name]],
+                ask(self.with_zeros(0), name)[answers_with_zeros[name]],
                 rtol=2e-3,
             )
 
     @pytest.mark.parametrize("name", POSITIVE)
     def test_a_whole_unit(self, name):
         """Means take it; what draws units, or takes the log of each, declines the cell by name."""
-        notes = {note.code: note for note in ask(self.many(1000), name).perf.notes()}
+        notes = {note.code: note for note in ask(self.with_zeros(1000), name).perf.notes()}
         declines = name in (
             "agreement",
             "score_distribution",
@@ -334,7 +334,7 @@ class TestZeros:
 
     @pytest.mark.parametrize("name", POSITIVE)
     def test_negative_values_are_refused(self, name):
-        times = self.many(0)
+        times = self.with_zeros(0)
         times[1, 1, 2, 0] = -1.0
         with pytest.raises(
             ValueError,
@@ -345,7 +345,7 @@ class TestZeros:
 
     def test_where_iterations_are_drawn(self):
         """Nothing is averaged, and a ratio of zeros may be drawn."""
-        times = self.many(1).isel(iteration=slice(20))
+        times = self.with_zeros(1).isel(iteration=slice(20))
         with pytest.warns(
             perfarray.PerfarrayWarning,
             match=r"1 cell has zeros and no answer: 'hash, new'. .* a comparison with method='perc",

@@ -367,7 +367,7 @@ class TestPilot:
     def test_common_component_is_found_without_knowing_the_correlation(self, correlation):
         """The root's variance times B^2 is the sum of variances, plus the covariances: that of Z_j
         times B, less what lies below."""
-        times = self.drawn({"binary": correlation} if correlation else None)
+        times = self.simulated({"binary": correlation} if correlation else None)
         forest = pilot_of(times, cost=self.COST, in_pilot=1).tree
         variance, cost = forest.variance[forest.paths], forest.cost[forest.paths]
         below, squared = inside_units(times), times.mean(axis=(1, 2, 3)) ** 2
@@ -398,7 +398,7 @@ class TestPilot:
     def test_a_weighted_mean_by_hand(self, weights):
         """The root is the variance of the weighted mean of the units' logs, less what lies below; a
         component counts by the square."""
-        times = self.drawn({"binary": 0.5}, {"binary": 20, "execution": 4, "iteration": 2})
+        times = self.simulated({"binary": 0.5}, {"binary": 20, "execution": 4, "iteration": 2})
         share, plain = (
             np.array(weights) / np.sum(weights),
             pilot_of(times, cost=self.COST, in_pilot=1).tree,
@@ -422,7 +422,7 @@ class TestPilot:
         """Both shared components are found: three benchmarks, correlations of 0.5 and 0.9."""
         sizes = {"binary": 200, "session": 6, "execution": 3}
         variances = {"binary": 4e-4, "session": 9e-4, "execution": 3e-4}
-        times = self.drawn({"binary": 0.5, "session": 0.9}, sizes, variances)
+        times = self.simulated({"binary": 0.5, "session": 0.9}, sizes, variances)
         pilot = pilot_of(times, cost=np.tile([60.0, 10.0, 1.0], (3, 1)), planned=2, in_pilot=2)
         root, session = pilot.tree.variance[:2] * 9
         joint = np.log(times.mean(axis=-1)).sum(axis=0)
@@ -440,7 +440,7 @@ class TestPilot:
     def test_pairs(self):
         """What pairs have in common cancels in the root; the chains of both systems stay; a pair
         costs two builds."""
-        new, old = self.drawn(version=2) + np.random.default_rng(1).normal(
+        new, old = self.simulated(version=2) + np.random.default_rng(1).normal(
             0, 0.05, (1, 1, 400, 1, 1)
         )
         separate_variances = [
