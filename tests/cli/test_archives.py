@@ -161,14 +161,15 @@ class TestScores:
 class TestMachines:
     def test_an_archive_without_machines(self):
         """Its rows are those of what was compared; a second run prints the same numbers, though
-        twelve runs have no closed form."""
+        ten builds of two runs have no closed form."""
         rows = [
-            f"{name},{flags},{run},{(1 + run % 5 / 10) * (2 if name == 'a' else 3)}"
+            f"{name},{flags},{build},{run},{(1 + (3 * build + run) % 7 / 10) * (1 + (name == 'a'))}"
             for name in "ab"
             for flags in ("O2", "O3")
-            for run in range(12)
+            for build in range(10)
+            for run in range(2)
         ]
-        path = write_rows("runs.csv", "benchmark,flags,execution,time", rows)
+        path = write_rows("runs.csv", "benchmark,flags,binary,execution,time", rows)
         for command in ("machines", "scores"):
             first, second = (run(command, path, code=0).stdout for _ in range(2))
             assert first == second
