@@ -159,6 +159,22 @@ class TestScores:
 
 
 class TestMachines:
+    def test_an_archive_without_machines(self):
+        """Its rows are those of what was compared; a second run prints the same numbers, though
+        ten builds of two runs have no closed form."""
+        rows = [
+            f"{name},{flags},{build},{run},{(1 + (3 * build + run) % 7 / 10) * (1 + (name == 'a'))}"
+            for name in "ab"
+            for flags in ("O2", "O3")
+            for build in range(10)
+            for run in range(2)
+        ]
+        path = write_rows("runs.csv", "benchmark,flags,binary,execution,time", rows)
+        for command in ("machines", "scores"):
+            first, second = (run(command, path, code=0).stdout for _ in range(2))
+            assert first == second
+        assert run("machines", path).stdout.splitlines()[-1].startswith("2 rows, ")
+
     def test_table(self, path, tmp_path):
         """A row for each configuration, typed descriptors; the file has all columns, the screen
         scores, variation and counts."""

@@ -5,6 +5,7 @@ import csv
 import io
 import json
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 import pytest
 
@@ -60,6 +61,21 @@ def test_labels_and_texts_in_markdown(text, code):
     """Labels are code, whatever is in them; texts are no markup."""
     assert code_in_markdown(text) == code
     assert escape_markdown("a_b <i> *c* [d](e) #1 -> 2") == r"a\_b \<i> \*c\* \[d\](e) \#1 -> 2"
+
+
+def test_forms_for_build_servers(sides, tmp_path):
+    """The slower benchmark is GitHub's error and JUnit's failure, and errors of the command are
+    too."""
+    annotations = run("compare", *sides, "--output", "github", code=1).stdout.splitlines()
+    errors = [line for line in annotations if line.startswith("::error")]
+    assert [line.split("::")[1] for line in errors] == ["error title=slower%3A worse"]
+    assert annotations[-1].startswith("::notice title=perfarray::4 compared: 1 slower")
+    file = tmp_path / "report.xml"
+    run("compare", *sides, "-o", file, code=1)
+    root = ElementTree.parse(file).getroot()
+    assert (root.get("tests"), root.get("failures")) == ("5", "1")
+    failed = run("compare", tmp_path / "lost.json", sides[1], "--output", "junit", code=2).stdout
+    assert "no such file" in ElementTree.fromstring(failed).find(".//error").get("message")
 
 
 def as_csv(*arguments):

@@ -48,8 +48,6 @@ MOST_SETTINGS = 6  # settings that the heading names
 
 SETTINGS = ("different_machines", "settings_differ")  # codes of the notes on what sides differ in
 
-SEED = 1  # the same files give the same answer
-
 OPTIONS = options.spoken("threshold correction statistic value method prior shared paired by")
 
 
@@ -158,7 +156,7 @@ def compare(
         paired=paired,
         by=by,
         method=method,
-        rng=None if method is None else SEED,
+        rng=None if method is None else options.SEED,
     )
     paths, keys = paths_read(inputs), ("benchmarks", "suites", "attrs", "notes")
     with answering(target, paths, *keys, own_words=WITHOUT_ANSWER, options=OPTIONS) as sentences:

@@ -11,8 +11,6 @@ from perfarray.cli.forms import Answer, Target, answering, described, give
 from perfarray.cli.problems import NOTHING_SLOWER
 from perfarray.cli.reading import read_one
 
-SEED: Final = 1  # the same files give the same answer
-
 OPTIONS: Final = options.spoken("shared predictors response model")
 
 
@@ -80,7 +78,7 @@ def explain(
         times = read_one(archive, reading, None, sentences, select)
         choices |= nest | options.given(shared=options.names(shared))
         result = perfarray.explain_variation(
-            times, response=response, rng=SEED, **choices
+            times, response=response, rng=options.SEED, **choices
         ).to_dataset()
         table = perfarray.table(result, sort=sort)
     findings = table.attrs["findings"]

@@ -28,7 +28,10 @@ SUFFIXES: Final = {
     ".md": "markdown",
     ".csv": "csv",
     ".json": "json",
+    ".xml": "junit",
 }
+
+FOR_PROGRAMS: Final = ("json", "github", "junit")  # forms in which errors are printed, too
 
 # Codes of notes that stand below a table whatever is explained: on a mark in it, on its suite row,
 # on an option that pays
@@ -59,11 +62,11 @@ class Form:
 
 
 Output = Annotated[
-    Literal["table", "markdown", "csv", "json", "html"] | None,
+    Literal["table", "markdown", "csv", "json", "html", "github", "junit"] | None,
     typer.Option(
         help=(
-            "The form of the answer: table (default), or csv and json in full precision, "
-            "markdown, html."
+            "The form of the answer: table (default), markdown, html, csv and json in full "
+            "precision; github (annotations) or junit (XML) for build servers."
         )
     ),
 ]
@@ -83,8 +86,8 @@ def form(
             "-o",
             metavar="FILE",
             help=(
-                "Write the answer there, and print its outcome; .md, .csv, .json and .html say "
-                "the form."
+                "Write the answer there, and print its outcome; .md, .csv, .json, .html and .xml "
+                "(junit) say the form."
             ),
         ),
     ] = None,
@@ -166,23 +169,22 @@ def answering(
 ) -> Iterator[list[str]]:
     """Report problems as `reporting` does.
 
-    Where JSON was asked for, print an error as an object that has nothing under `keys`.
+    Where a form for programs was asked for, print an error in it; in JSON, as an object that has
+    nothing under `keys`.
 
     `paths` are those that are read, by the names that they have in JSON.
     """
 
     def give_error(warned: Sequence[str], error: str) -> None:
-        if (target.kind, target.file) == ("json", None):
-            console.show(
-                [
-                    _json(
-                        {**paths, **{key: {} if key == "attrs" else [] for key in keys}},
-                        warned,
-                        NO_ANSWER,
-                        error,
-                    )
-                ]
-            )
+        import pandas as pd
+
+        if target.kind not in FOR_PROGRAMS or target.file is not None:
+            return
+        nothing = {key: {} if key == "attrs" else [] for key in keys}
+        answer = Answer(
+            table=pd.DataFrame(), rows=(), content=paths | nothing, outcome=error, code=NO_ANSWER
+        )
+        console.show([WRITERS[target.kind](answer, warned)])
 
     with reporting(give_error, own_words=own_words, options=options) as sentences:
         target.refuse(*paths.values())
@@ -314,6 +316,26 @@ def _as_html(answer: Answer, warned: Sequence[str]) -> str:
     ).removesuffix("\n")
 
 
+def _as_workflow_commands(answer: Answer, warned: Sequence[str]) -> str:
+    from perfarray.results import builds
+    from perfarray.results.printed import grid_of
+
+    grid = grid_of(answer.table, shorten=False)
+    return builds.workflow_commands(
+        grid, answer.sentence, warned, has_answer=answer.code != NO_ANSWER
+    )
+
+
+def _as_junit(answer: Answer, warned: Sequence[str]) -> str:
+    """Return JUnit's XML; the suite is called as the result, for example compare."""
+    from perfarray.results import builds
+    from perfarray.results.printed import grid_of
+
+    suite = str(answer.content.get("attrs", {}).get("result", "perfarray"))
+    grid = grid_of(answer.table, shorten=False)
+    return builds.junit(grid, answer.sentence, warned, suite, has_answer=answer.code != NO_ANSWER)
+
+
 def _picture(result: "xr.Dataset | None") -> str | None:
     """Return the picture of a result as a data URI; None where there is none."""
     if result is None:
@@ -331,4 +353,6 @@ WRITERS: Final[Mapping[str, Callable[[Answer, Sequence[str]], str]]] = {
     "csv": _as_csv,
     "json": lambda answer, warned: _json(answer.content, warned, answer.code, answer.outcome),
     "html": _as_html,
+    "github": _as_workflow_commands,
+    "junit": _as_junit,
 }

@@ -45,21 +45,19 @@ def machines(
         target, {"archive": archive}, "rows", "attrs", "notes", options=OPTIONS
     ) as sentences:
         times = read_one(archive, reading, None, sentences, select)
-        frame = perfarray.machine_table(times, **choices)
+        frame = perfarray.machine_table(times, rng=options.SEED, **choices)
     labels = [str(name) for name in (SUITE, *times.dims) if name in frame]
     rows = frame.to_dict("records")
     computed = [name for name in COMPUTED if name in frame]
     n_left_out = frame.shape[1] - len(labels) - len(computed)
     table = frame.set_index(labels)[computed].map(_text).rename(columns=COMPUTED)
+    of_machines = f" of {counted(frame[MACHINE].nunique(), MACHINE)}" if MACHINE in frame else ""
     table.attrs = {}  # those of the frame are no attrs of a table of texts
     answer = Answer(
         table=table,
         rows=rows,
         content={"archive": archive, "rows": rows, **described(frame)},
-        outcome=(
-            f"{counted(len(rows), 'row')} of {counted(frame[MACHINE].nunique(), MACHINE)}, "
-            f"{counted(frame.shape[1], 'column')}"
-        ),
+        outcome=(f"{counted(len(rows), 'row')}{of_machines}, {counted(frame.shape[1], 'column')}"),
         code=NOTHING_SLOWER,
         legend=[f"{n_left_out} more columns describe machines and flags: -o machines.csv has all."]
         if n_left_out

@@ -12,6 +12,8 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import typer
 
+SEED: Final = 1  # of what a command draws: the same files give the same answer
+
 
 def fraction(text: str) -> float:
     """Read `2%` or `0.02`."""

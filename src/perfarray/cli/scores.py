@@ -85,6 +85,7 @@ def scores(
                 "variation": perfarray.relative_variation(
                     times,
                     statistic=MEDIAN if statistic in (None, SLOWER_MEDIAN) else statistic,
+                    rng=options.SEED,
                     **choices,
                     **runs,
                 ),

@@ -64,8 +64,11 @@ class Grid(NamedTuple):
         )
 
 
-def grid_of(frame: pd.DataFrame) -> Grid:
-    """Return the texts of a table; `perfarray.table` says how many of its rows are suites."""
+def grid_of(frame: pd.DataFrame, *, shorten: bool = True) -> Grid:
+    """Return the texts of a table; `perfarray.table` says how many of its rows are suites.
+
+    With `shorten` the names of benchmarks leave out what all of them share.
+    """
     dims = [str(name) for name in frame.index.names if name is not None]
     keys = frame.index.tolist() if len(dims) > 1 else [[key] if dims else [] for key in frame.index]
     rows = [
@@ -77,7 +80,7 @@ def grid_of(frame: pd.DataFrame) -> Grid:
         " ".join(title) if frame.columns.nlevels > 1 else str(title) for title in frame.columns
     ]
     n_suites, remarks = int(frame.attrs.get("suites", 0)), []
-    if BENCHMARK in dims:
+    if BENCHMARK in dims and shorten:
         column, names_of = dims.index(BENCHMARK), rows[: len(rows) - n_suites]
         names = [row[column] for row in names_of]
         package, settings = common_package(names), common_settings(names)
