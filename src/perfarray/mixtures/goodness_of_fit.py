@@ -56,17 +56,16 @@ def goodness_of_fit(
     Parameters
     ----------
     mixture : GaussianMixture, optional
-        The mixture to test, with the labels of the data: the samples drawn are fitted as it was.
-        Default: the mixture that `fit_mixture` finds at `tolerance`.
+        The mixture to test, with the labels of the data. Default: that of `fit_mixture`.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
-        Samples drawn for each cell, and their seed or the `rng_key` of an earlier result.
+        Samples drawn for each cell; their seed, or the `rng_key` of a result.
     undersample : float
-        Their size as a share of the data's. The paper advises 0.9 for some hundreds of runs.
+        Their size as a share of the data's; the paper advises 0.9 for hundreds of runs.
     resolution : {"auto"}, float or None
         The step that the data are rounded to, in their units: drawn values are rounded likewise.
-        "auto" finds it in each cell; None takes the data as continuous.
+        "auto" finds it; None: continuous data.
     alpha : float
-        The risk that the critical value belongs to.
+        The risk of the critical value.
     distribution : bool
         Keep the distances of the samples drawn.
     tolerance : float, optional
@@ -77,21 +76,19 @@ def goodness_of_fit(
     Returns
     -------
     Dataset
-        For each cell `statistic` (the distance), `critical_value`, `pvalue`, `pvalue_error` (its
-        Monte Carlo standard error), `n` (runs), and in the units of the data `resolution`, 0 if
-        values were not rounded. With `distribution`, along `replicate`, `null_distance`. Constant
-        samples and those without a mixture have NaN.
+        For each cell `statistic` (the distance), `critical_value`, `pvalue`, `pvalue_error` (Monte
+        Carlo), `n` (runs), and in the units of the data `resolution` (0: not rounded). With
+        `distribution`, along `replicate`, `null_distance`. Constant samples have NaN.
 
     Raises
     ------
     ValueError
-        Unknown levels or value; an undersampling outside 0 to 1; a resolution or tolerance that is
-        not positive; something that is no mixture.
+        Unknown levels or value; numbers out of range; something that is no mixture.
 
     Notes
     -----
-    Runs are taken as independent. A large p-value says that the runs do not contradict the mixture;
-    30 runs contradict little. Of hundreds of runs see :doc:`/papers/worms_touati`.
+    Runs are taken as independent. A large p does not prove the mixture: 30 runs contradict little.
+    See :doc:`/papers/worms_touati`.
 
     References
     ----------
