@@ -56,8 +56,6 @@ def bootstrap_distribution(
 ) -> xr.DataArray:
     """Redraw the experiment many times, and return the statistic of every redrawn experiment.
 
-    A replicate has as many units as the data, drawn from them with replacement.
-
     Parameters
     ----------
     times : DataArray or Dataset
@@ -68,13 +66,11 @@ def bootstrap_distribution(
     levels, metric : str or sequence of str; str, optional
         The nest, outermost first; the variable. Default: the levels present; `time`.
     resample : None, "all", "flat", str or tuple of str
-        The levels drawn with replacement: the outermost (None), every one, those named; "flat"
-        ignores the nest.
+        Levels to redraw: the outermost (None), all or those named; "flat" ignores the nest.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
         Bootstrap replicates; their seed, or the `rng_key` of a result.
     shared : str or tuple of str, optional
-        Levels whose label is the same unit for every benchmark. Default: `attrs["shared_levels"]`,
-        else none.
+        Levels whose label is the same unit for every benchmark. Default: `attrs["shared_levels"]`.
     paired : str, optional
         The outermost level, if its units match between the labels that are compared.
 
@@ -101,14 +97,13 @@ def bootstrap_distribution(
 
     Examples
     --------
-    Three builds of mean 7.75, 12.25 and 11.5: the variance of a replicate is 3.875 / 3 = 1.3.
+    Two draws from 1 and 3 have the means 1, 2, 2 and 3: their variance is 1 / 2.
 
     >>> import perfarray
-    >>> old = [[[9, 11], [5, 6]], [[16, 13], [12, 8]], [[15, 7], [10, 14]]]
-    >>> times = perfarray.from_samples({"old": old}, level=("binary", "execution", "iteration"))
+    >>> times = perfarray.from_samples({"old": [1.0, 3.0]})
     >>> replicates = times.perf.bootstrap_distribution(n_resamples=20_000, rng=1)
     >>> replicates["observed"].item(), round(replicates.var().item(), 1)
-    (10.5, 1.3)
+    (2.0, 0.5)
     """
     _check_statistic(statistic)
     data = resolve(times, metric, levels)
@@ -223,13 +218,13 @@ def bootstrap_interval(
     Parameters
     ----------
     times : DataArray, Dataset or array of shape (replicates,)
-        Timings, or the result of `bootstrap_distribution` ("percentile" and "basic"). Or other
-        replicates: an array, or a DataArray with a dim `replicate` ("percentile").
+        Timings, or the result of `bootstrap_distribution` ("percentile", "basic"). Or other
+        replicates: an array, or a DataArray with a dim `replicate`.
     confidence_level : float
         Of the interval.
     method : {"percentile", "basic", "bca", "studentized"}
-        The paper's percentiles; the same mirrored at the estimate; bias corrected and accelerated;
-        symmetric studentized (means only).
+        The paper's percentiles; mirrored at the estimate; bias corrected and accelerated; symmetric
+        studentized (means only).
     statistic, levels, resample, n_resamples, rng, metric : optional
         As for `bootstrap_distribution`. Only with timings.
 
@@ -237,14 +232,14 @@ def bootstrap_interval(
     -------
     Dataset
         `estimate`, `lower`, `upper` (units of the data) and `n` (independent units); of other
-        replicates `estimate` and `n` are NaN. With stopped runs, `bound`: whether the estimate is
-        `exact`, `at_least`, `at_most` or `unknown`.
+        replicates `estimate` and `n` are NaN. With stopped runs, `bound`: `exact`, `at_least`,
+        `at_most` or `unknown`.
 
     Raises
     ------
     ValueError
-        "bca" or "studentized" without timings; "studentized" of a median or a minimum; arguments
-        that draw, with replicates.
+        "bca" or "studentized" without timings; "studentized" of another statistic than the mean;
+        arguments that draw, with replicates.
 
     Notes
     -----

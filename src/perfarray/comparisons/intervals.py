@@ -77,12 +77,11 @@ def mean_interval(
         "t" (default); "normal" (too narrow for few units); "skew_adjusted"; "batch_means"
         (dependent units, from 30 on); or a bootstrap: "percentile", "basic", "bca", "studentized".
     resample : None, "all", "flat", str or tuple of str
-        Levels that the bootstrap draws: the outermost (None), all or those named; "flat" ignores
-        the nest.
+        Levels to redraw: the outermost (None), all or those named; "flat" ignores the nest.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
         Bootstrap replicates; their seed, or the `rng_key` of a result.
     censored : {"bound", "drop"}
-        Count stopped runs as at least their limit, or leave them out (:doc:`/how-to/stopped_runs`).
+        Count stopped runs as at least their limit, or leave them out.
     across, prior : str; {None, "suite"}
         "suite" shrinks the variance of each benchmark (dim `across`) as in `compare`.
 
@@ -208,18 +207,17 @@ def ratio_interval(
     method : str, optional
         Means: "fieller" (default), "delta", "log_delta", "skew_adjusted" or "batch_means"
         (dependent units). Medians: "order_statistics" (default) or "rank" (distributions of one
-        shape). Bootstraps: "percentile", "basic", "bca"; "studentized" for means.
+        shape). Bootstraps: "percentile", "basic", "bca"; of means "studentized".
     df : {"satterthwaite", "conservative", "normal"}
-        Of means: Welch's; the smaller number of units less one; infinite.
+        Welch's, the smaller number of units less one, or infinite.
     resample : None, "all", "flat", str or tuple of str
-        Levels that the bootstrap draws: the outermost (None), all or those named; "flat" ignores
-        the nest.
+        Levels to redraw: the outermost (None), all or those named; "flat" ignores the nest.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
         Bootstrap replicates; their seed, or the `rng_key` of a result.
     paired : str, optional
         The outermost level, if its units match between the two systems.
     censored : {"bound", "drop"}
-        Count stopped runs as at least their limit, or leave them out (:doc:`/how-to/stopped_runs`).
+        Count stopped runs as at least their limit, or leave them out.
     across, prior : str; {None, "suite"}
         "suite" shrinks the variance of each benchmark (dim `across`) as in `compare`.
 

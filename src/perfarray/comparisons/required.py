@@ -97,15 +97,14 @@ def required_units(
     Returns
     -------
     Dataset
-        `required` (units a side, with as many repetitions inside as in the pilot; infinite beyond
-        ten million, NaN without spread), `n` (of the pilot, the smaller side), `power` with n,
-        `pilot_change`, the relative change that n show, and along `units` `smallest_change`, that
-        which so many a side show.
+        `required` (units a side; infinite beyond ten million, NaN without spread), `n` (of the
+        pilot, the smaller side), `power` with n, `pilot_change`, the relative change that n show,
+        and along `units` `smallest_change`, that which so many a side show.
 
     Raises
     ------
     ValueError
-        As for `compare`; a change that is not beyond the threshold.
+        As `compare`; a change that is not beyond the threshold.
 
     Notes
     -----

@@ -62,9 +62,9 @@ def stopping(
     half_width : float
         The relative half-width to reach: 0.01 for ±1 % of the mean, or of the ratio.
     rule : {"stein", "t", "always_valid", "cv"}
-        `stein`: the first `start` units determine how many are needed. `t`: the usual interval,
-        checked after every unit. `always_valid`: a confidence sequence, which may be stopped for
-        any reason. `cv`: the last `start` units have this coefficient of variation.
+        `stein`: the first `start` units determine how many are needed. `t`: the usual interval
+        after every unit. `always_valid`: a confidence sequence, which may be stopped for any
+        reason. `cv`: the coefficient of variation of the last `start` units.
     start : int
         Units to begin with, at least 2.
     levels, metric : str or sequence of str, optional
@@ -89,13 +89,12 @@ def stopping(
     Raises
     ------
     ValueError
-        Unknown rules, dims, levels or labels; a half-width that is not between 0 and 1.
+        Unknown names; a half-width that is not between 0 and 1.
 
     Notes
     -----
     `stein` and `always_valid` keep their level for normal units, `t` and `cv` do not. No rule
-    allows for units that depend on those before them. :doc:`/how-to/stopping` has the formulas, and
-    the coverage of each rule.
+    allows for units that depend on those before them. See :doc:`/how-to/stopping`.
 
     References
     ----------
@@ -105,7 +104,8 @@ def stopping(
 
     Examples
     --------
-    Four units have a standard deviation of 0.1155 around 10, and t is 3.182: (3.182 * 0.1155 / 0.1)^2 = 13.5, so 14 are needed.
+    Four units have a standard deviation of 0.1155 around 10, and t is 3.182:
+    (3.182 * 0.1155 / 0.1)^2 = 13.5, so 14 are needed.
 
     >>> import warnings, perfarray
     >>> times = perfarray.from_samples({"fft": [9.9, 10.1, 10.1, 9.9, 10.0]}, dim="benchmark")

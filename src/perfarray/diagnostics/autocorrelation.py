@@ -35,23 +35,23 @@ def autocorrelation(
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings. Levels inside `dim` are averaged; each repetition outside it is a series.
+        Timings; each repetition outside `dim` is a series.
     dim : str
         The repetitions whose order counts.
     max_lag : int, optional
-        The largest distance. Default: 10, or 10 log10(n) if more.
+        The largest distance. Default: 10, or 10 log10(n).
     order : str, optional
-        The coordinate along `dim` that gives the order, or "stored". Default: a time stamp.
+        The coordinate along `dim` that gives the order, or "stored".
     levels, metric : str or sequence of str, optional
         The nest, outermost first; the variables. Default: the levels present; `time`.
 
     Returns
     -------
     Dataset
-        For every series: along `lag`, `autocorrelation`; `effective_n`, the number of independent
-        repetitions that its mean is worth; `pvalue` (Ljung and Box's), `drift` (slope per
-        repetition, relative), `drift_pvalue`, `n`. For every cell: `pooled_autocorrelation` along
-        `lag`, `pooled_effective_n`, `pooled_drift`, `pooled_drift_pvalue`, `pooled_n`; and
+        For every series: along `lag`, `autocorrelation`; `effective_n`, the independent repetitions
+        that its mean is worth; `pvalue` (Ljung and Box's), `drift` (slope per repetition,
+        relative), `drift_pvalue`, `n`. For every cell the same, pooled: `pooled_autocorrelation`
+        along `lag`, `pooled_effective_n`, `pooled_drift`, `pooled_drift_pvalue`, `pooled_n`; and
         `dependence_pvalue`, of like neighbours or a drift.
 
     Raises
@@ -61,14 +61,13 @@ def autocorrelation(
 
     Notes
     -----
-    Fewer than 30 repetitions cannot be tested. `effective_n` of 30 is too large by a third or more.
-    See :doc:`/how-to/dependence`.
+    Fewer than 30 repetitions cannot be tested, and their `effective_n` is too large. See
+    :doc:`/how-to/dependence`.
 
     References
     ----------
     G. Ljung, G. Box, "On a measure of lack of fit in time series models", 1978. R. Bartels, "The
-    rank version of von Neumann's ratio test for randomness", 1982. C. Geyer, "Practical Markov
-    chain Monte Carlo", 1992.
+    rank version of von Neumann's ratio test for randomness", 1982.
 
     Examples
     --------

@@ -44,11 +44,11 @@ def steady_state(
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings. Levels inside `dim` are averaged; each repetition outside it is a series.
+        Timings; each repetition outside `dim` is a series.
     dim : str
-        The repetitions, in the order of a time stamp, if any, else as stored.
+        The repetitions, in the order of a time stamp, else as stored.
     tolerance : float
-        The largest relative difference from the mean of the last segment.
+        The largest relative difference from the last segment's mean.
     share : float
         The share that has to be steady at the end.
     penalty : float
@@ -72,8 +72,8 @@ def steady_state(
 
     Notes
     -----
-    `times.assign_coords(warmup=steady["warmup"])` leaves out, in every method, what comes before.
-    See :doc:`/how-to/steady_state`.
+    `times.assign_coords(warmup=steady["warmup"])` leaves out, everywhere, what comes before. See
+    :doc:`/how-to/steady_state`.
 
     References
     ----------

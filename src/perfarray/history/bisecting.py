@@ -44,7 +44,7 @@ def next_measurement(
     Dataset
         For each series `next`, the commit to measure (empty at the end of the search), and `runs`,
         their number; `culprit`, the most likely commit, and `culprit_probability`. Along the
-        commits, `posterior`: the probability that the change was made there.
+        commits, `posterior`, the probability of each.
 
     Raises
     ------
@@ -66,10 +66,9 @@ def next_measurement(
     Each of the eight commits between two measured ones may be the culprit.
 
     >>> import numpy as np, xarray as xr, perfarray
-    >>> means = np.where(np.arange(20) < 12, 10.0, 11.0)
-    >>> noise = np.random.default_rng(1).normal(0, 0.01, size=(20, 3))
-    >>> coords = {"commit": range(0, 160, 8)}
-    >>> times = xr.DataArray(means[:, None] + noise, coords, ("commit", "execution"))
+    >>> runs = np.random.default_rng(1).normal(10.0, 0.1, size=(20, 3))
+    >>> runs[12:] += 1.0
+    >>> times = xr.DataArray(runs, {"commit": range(0, 160, 8)}, ("commit", "execution"))
     >>> result = times.perf.change_points().perf.next_measurement(commits=range(160))
     >>> result["next"].item(), result["posterior"].sel(commit=92).round(3).item()
     (92.0, 0.125)

@@ -131,9 +131,9 @@ def change_points(
     Examples
     --------
     >>> import numpy as np, xarray as xr, perfarray
-    >>> noise = np.random.default_rng(1).normal(0, 0.01, size=(40, 3))
-    >>> means = np.where(np.arange(40) < 25, 10.0, 10.6)[:, None]
-    >>> times = xr.DataArray(means * (1 + noise), dims=("commit", "execution"))
+    >>> runs = np.random.default_rng(1).normal(10.0, 0.1, size=(40, 3))
+    >>> runs[25:] += 0.6
+    >>> times = xr.DataArray(runs, dims=("commit", "execution"))
     >>> change = times.perf.change_points().isel(commit=25)
     >>> change["change"].item(), change["verdict"].item(), round(change["estimate"].item(), 2)
     (True, 'slower', 1.06)

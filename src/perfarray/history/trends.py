@@ -87,10 +87,10 @@ def trend(
     Examples
     --------
     >>> import numpy as np, xarray as xr, perfarray
-    >>> noise = np.random.default_rng(1).normal(0, 0.01, size=(40, 3))
-    >>> slower = 10 * 1.002 ** np.arange(40) * np.where(np.arange(40) < 25, 1.0, 1.2)
-    >>> times = xr.DataArray(slower[:, None] * (1 + noise), dims=("commit", "execution"))
-    >>> result = times.perf.trend()
+    >>> runs = np.random.default_rng(1).normal(10.0, 0.1, size=(40, 3))
+    >>> runs[25:] *= 1.2
+    >>> runs *= 1.002 ** np.arange(40)[:, None]
+    >>> result = xr.DataArray(runs, dims=("commit", "execution")).perf.trend()
     >>> round(result["slope"].item(), 3), result["verdict"].item(), int(result["segment"].max())
     (1.002, 'slower', 1)
     """

@@ -71,12 +71,11 @@ def principal_components(
     n_components : int, optional
         How many to keep. Default: all.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
-        How often runs are resampled for regions and tests; their seed, or the `rng_key` of a
-        result.
+        Resamples of the runs, for regions and tests; their seed, or the `rng_key` of a result.
     confidence_level : float
         Of regions and limits.
     unit : str, optional
-        The level whose repetitions are independent. Default: the outermost.
+        The level whose repetitions are independent.
     levels, metric : str or sequence of str; str, optional
         The nest, outermost first; the variable. Default: the levels present; `time`.
 

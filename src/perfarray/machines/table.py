@@ -81,8 +81,8 @@ def machine_table(
     pandas.DataFrame
         One row per machine and label of the other dims. Columns: labels, responses, `n_runs` (of
         the benchmark with the fewest), `n_benchmarks`, `relative_variation_noise` (of its log), and
-        descriptors. Texts that cannot be read stay in `<name>_unparsed`. The attr `roles` (JSON)
-        says what is no descriptor.
+        descriptors; `<name>_unparsed` has texts that cannot be read. The attr `roles` (JSON) says
+        what is no descriptor.
 
     Raises
     ------

@@ -58,8 +58,8 @@ def fit_mixture(
 ) -> GaussianMixture:
     """Describe the runs of every cell as a mixture of normal distributions, or of another family.
 
-    Mixtures of 1 to `max_components` components are fitted by maximum likelihood (EM), with one
-    common variance and with a variance for each; the one with the largest BIC is kept.
+    Mixtures of 1 to `max_components` components are fitted by maximum likelihood (EM), and the one
+    with the largest BIC is kept.
 
     Parameters
     ----------
@@ -110,8 +110,7 @@ def fit_mixture(
     Notes
     -----
     Every outermost unit has equal weight, and runs are taken as independent. Below 50 runs BIC
-    finds too many components. Ties may stop a component at a variance floor. See
-    :doc:`/papers/worms_touati`.
+    finds too many components. See :doc:`/papers/worms_touati`.
 
     References
     ----------

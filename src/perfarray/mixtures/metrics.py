@@ -38,31 +38,30 @@ def mean_difference(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Return the mean difference of a run of the candidate and a run of the baseline, E|X - Y|.
+    """Return the mean difference E|X - Y| of a run and a run of the baseline.
 
     Parameters
     ----------
     times : DataArray, Dataset or GaussianMixture
-        Timings, or mixtures of `fit_mixture`; dims that are not levels broadcast.
+        Timings, or mixtures of `fit_mixture`.
     baseline, dim : label, DataArray, Dataset or GaussianMixture; str, optional
-        A label of `dim` (default: the dim that holds it), or another object of the same kind.
+        A label of `dim` (default: the dim that holds it), or another such object.
     method : {"empirical", "mixture"}
-        All pairs of runs; or mixtures of normals.
+        All pairs of runs, or mixtures of normals.
     paired : str, optional
         The outermost level, if its units match between the two systems.
     confidence_level : float
         Of the interval.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
-        Samples of mixtures for limits (default: 200; 0: none); their seed, or the `rng_key` of a
-        result.
+        Samples of mixtures for limits (default: 200); their seed, or an `rng_key`.
     value, levels, metric : optional
         As for `fit_mixture`.
 
     Returns
     -------
     Dataset
-        `estimate`, `lower`, `upper`, and `baseline_difference`, of two units of the baseline (units
-        of the data); `n`, units on the smaller side.
+        `estimate`, `lower`, `upper`, and `baseline_difference`, between units of the baseline
+        (units of the data); `n`, units of the smaller side.
 
     Raises
     ------
@@ -139,7 +138,7 @@ def prob_faster(
     shift : float
         The lag of the candidate that is allowed, in the units of the data.
     ties : {"strict", "half"}
-        Whether runs that tie count 0 or one half.
+        Ties count 0 or one half.
     runs : int
         How many runs of each are added up.
     censored : {"bound", "drop"}
@@ -161,18 +160,16 @@ def prob_faster(
 
     Notes
     -----
-    Totals of few units have limits that are too narrow. See :doc:`/how-to/which_is_faster`.
+    Totals of few units have too narrow limits. See :doc:`/how-to/which_is_faster`.
 
     References
     ----------
     J. Worms, S. Touati, "Parametric and non-parametric statistics for program performance analysis
-    and comparison", 2016, equations 8 to 10. E. R. DeLong et al., "Comparing the areas under two or
-    more correlated receiver operating characteristic curves", Biometrics 44, 1988.
+    and comparison", 2016, equations 8 to 10. E. R. DeLong et al., "Comparing the areas under
+    correlated receiver operating characteristic curves", 1988.
 
     Examples
     --------
-    Of four pairs of runs the candidate is faster in three; one ties.
-
     >>> import perfarray
     >>> times = perfarray.from_samples({"old": [10.0, 12.0], "new": [9.0, 10.0]})
     >>> result = times.perf.prob_faster("old")

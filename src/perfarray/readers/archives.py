@@ -220,10 +220,6 @@ def read_archive(
         Once, with counts: files that no reader recognises, broken ones with `on_error="warn"`, and
         what is odd in a file.
 
-    See Also
-    --------
-    archive_table : What was read of each file, and why a file is left out.
-
     Notes
     -----
     The result is built in memory before it is split into chunks. For tables and archives that do

@@ -80,7 +80,7 @@ def report(
     times : DataArray or Dataset
         Timings.
     baseline : label, optional
-        The label that the others are compared with. Default: nothing is compared.
+        The label that the others are compared with.
     dim : str, optional
         The dim of the baseline. Default: the dim that holds it.
     levels : str or tuple of str, optional
@@ -94,10 +94,9 @@ def report(
     order : str or array, optional
         What sorts the commits of a history, as for `change_points`.
     by : str, optional
-        A coordinate of the benchmarks, such as `tags`, whose values are suites. Default: `suite`.
+        A coordinate of the benchmarks whose values are suites.
     sections : str or sequence of str, optional
-        The methods whose sections are written, as in `"variability_level"`; an error lists them.
-        Default: all.
+        The methods whose sections are written. Default: all; an error lists them.
     costs : mapping of str to float, optional
         The price of one more repetition of a level, as for `plan_repetitions`.
     cost_units : {"iterations", "s"}, optional
@@ -124,10 +123,9 @@ def report(
 
     Notes
     -----
-    Without a baseline, timings of several machines (or with the coordinates `suite` and `machine`)
-    are an archive: its report has the scores of the suites, which machines are alike, which vary
-    most, and what explains it. Long tables of an archive show the extremes; JSON has all rows. A
-    section whose method has no answer says why; an archive leaves it out.
+    Without a baseline, timings of several machines are an archive: its report has the scores of the
+    suites, which machines are alike, which vary most, and what explains it. Long tables of an
+    archive show the extremes; JSON has all rows. A section whose method has no answer says why.
 
     Examples
     --------

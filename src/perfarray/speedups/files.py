@@ -72,8 +72,7 @@ def speedup_report(
     ----------
     config_csv : path-like
         CSV with the fields Name, Sample1, Sample2, ConfLevel, Coef (the last two optional). Samples
-        are text files with one time per line, in the folder of the configuration or the current
-        one.
+        are text files with one time per line.
     confidence_level : float, optional
         For benchmarks without a ConfLevel; None searches, as `speedup_test`. Also of the proportion
         (else 0.95).

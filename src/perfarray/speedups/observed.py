@@ -253,7 +253,7 @@ def overall_speedup(
     unit: str | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Return the speedup of a whole suite, and the share of its weighted time that is saved.
+    """Return the speedup of a suite, and the share of its weighted time that is saved.
 
     Parameters
     ----------
@@ -264,8 +264,8 @@ def overall_speedup(
     statistic : {"mean", "median", "min", "best"}
         The time of a benchmark.
     weights : {"equal", "fraction", "custom"}, array or mapping
-        The same for all; shares of the baseline's total time (equation 1); the coordinate `weight`;
-        or numbers by label of `across`.
+        The same for all; shares of the baseline's time (equation 1); the coordinate `weight`; or
+        numbers by label.
     across : str
         The dim summed over.
     by : str, optional
@@ -283,11 +283,11 @@ def overall_speedup(
     Raises
     ------
     ValueError
-        Weights that are negative, missing or all zero; rates; unknown names.
+        Invalid weights; rates, which do not add up; unknown names.
 
     Notes
     -----
-    Report the accelerated ones only beside `accelerated_proportion` (section 3.2).
+    Report the latter beside `accelerated_proportion` (section 3.2).
 
     References
     ----------
@@ -295,12 +295,12 @@ def overall_speedup(
 
     Examples
     --------
-    Example 3.1 of the paper: 3 s become 1 s, an hour becomes 3428 s.
+    Example 3.1: 3 s become 1 s, an hour 3428 s.
 
     >>> import perfarray, xarray
-    >>> coords = {"benchmark": ["P1", "P2"]}
-    >>> old = xarray.DataArray([[3.0], [3600.0]], coords, ("benchmark", "execution"))
-    >>> result = perfarray.overall_speedup(old.copy(data=[[1.0], [3428.0]]), old, weights="fraction")
+    >>> old = xarray.DataArray([[3.0], [3600.0]], dims=("benchmark", "execution"))
+    >>> new = old.copy(data=[[1.0], [3428.0]])
+    >>> result = perfarray.overall_speedup(new, old, weights="fraction")
     >>> round(result["gain"].item(), 4)
     0.0478
     """

@@ -76,7 +76,7 @@ def speedup_test(
         Of every test, or one for each cell. None, or NaN in an array, searches for the highest
         level from 50 to 99 % with a significant speedup.
     search : {"exhaustive", "tool"}
-        Find that level wherever there is one, or by the original tool's bisection.
+        Find that level, or bisect like the original tool, which misses some.
     ties : {"limit", "exact"}
         Kolmogorov and Smirnov's p-value for equal values: of the limit law, as in the tool, or
         exact.
@@ -90,13 +90,13 @@ def speedup_test(
     Returns
     -------
     Dataset
-        For every cell `speedup`; `significant` (bool); `confidence_level` (given or found; NaN
-        where the search found none); `pvalue` and `test` of the last step ("Student t", "Welch t",
-        "Mann-Whitney" or "cannot conclude"); `pvalue_adjusted` with a correction; `warnings` of the
-        original tool, whose Sample1 is the baseline; `prob_faster` = P[X > Y] (of medians);
-        `n_baseline`, `n_candidate`, `n`; `searched` (bool); `judged_level` of the steps; `protocol`
-        as text; along `step`, `step_pvalue` and `step_outcome`. `required`, where a speedup is not
-        significant: the runs a side with which one of this size would be in 80 % of experiments.
+        For every cell `speedup`; `significant` (bool); `confidence_level` (given or found);
+        `pvalue` and `test` of the last step ("Student t", "Welch t", "Mann-Whitney" or "cannot
+        conclude"); `pvalue_adjusted` with a correction; `warnings` of the original tool, whose
+        Sample1 is the baseline; `prob_faster` = P[X > Y] (of medians); `n_baseline`, `n_candidate`,
+        `n`; `searched` (bool); `judged_level` of the steps; `protocol` as text; along `step`,
+        `step_pvalue` and `step_outcome`. `required`, where a speedup is not significant: the runs a
+        side with which one of this size would be in 80 % of experiments.
 
     Raises
     ------

@@ -78,8 +78,7 @@ def score_distribution(
     unit : str, optional
         The level whose repetitions are independent. Default: the outermost that a cell repeats.
     shared : str or tuple of str, optional
-        Levels whose label is the same unit for every benchmark. Default: `attrs["shared_levels"]`,
-        else none.
+        Levels whose label is the same unit for every benchmark. Default: `attrs["shared_levels"]`.
     levels, metric : str or sequence of str; str, optional
         The nest, outermost first; the variable. Default: the levels present; `time`.
 

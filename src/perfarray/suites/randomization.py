@@ -59,8 +59,7 @@ def randomization_test(
 ) -> xr.Dataset:
     """Test whether two systems are alike over a suite, by exchanging their units at random.
 
-    If nothing differs, it does not matter which run belongs to which system. The test counts how
-    often random exchanges give a ratio of scores as extreme as the one observed.
+    The test counts how often exchanges give a ratio of scores as extreme as the one observed.
 
     Parameters
     ----------

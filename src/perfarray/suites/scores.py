@@ -85,8 +85,8 @@ def suite_score(
     Notes
     -----
     A cell that lacks a benchmark of its named suite has no score (NaN). Where no suite is named,
-    benchmarks that some cell lacks are left out of every cell. A warning and the attr `unmatched`
-    name them. See :doc:`/how-to/suites`.
+    benchmarks that some cell lacks are left out of all. A warning and the attr `unmatched` name
+    them. See :doc:`/how-to/suites`.
 
     References
     ----------

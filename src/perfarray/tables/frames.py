@@ -64,8 +64,8 @@ def to_timings(
         One row per measurement. An Arrow table is any object with the Arrow PyCapsule interface
         (pyarrow, Polars, DuckDB).
     value : str or mapping, optional
-        The column with the measurements; or a mapping of metric names to columns. Default: the
-        columns that a CSV file is read by (`time`, `time_ms`, `energy`, `throughput`, ...).
+        The column with the measurements, or a mapping of metric names to columns. Default: those
+        that a CSV file is read by (`time`, `time_ms`, `energy`, ...).
     units : str or mapping
         Their unit, or one per metric. Times (ns, us, ms, s, min, h) are converted to seconds. A
         `score` or `ratio` has no unit where this is `"s"`.
@@ -203,7 +203,7 @@ def from_samples(
     units : str
         The unit of the values; times are converted to seconds.
     better : {"lower", "higher"}, optional
-        Which direction is good; default: higher for rates such as `ops/s`, lower for all else.
+        Which direction is good. Default: higher for rates such as `ops/s`, lower for all else.
 
     Returns
     -------

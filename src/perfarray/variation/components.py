@@ -93,8 +93,7 @@ def variance_components(
     Raises
     ------
     ValueError
-        Unknown levels, methods or dims; a confidence level outside 0 to 1; a level split over
-        chunks.
+        Unknown names; a confidence level outside 0 to 1; a level split over chunks.
 
     Notes
     -----

@@ -40,7 +40,7 @@ def ordering_stability(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Show how often an estimate from few runs puts two programs in the order of all runs.
+    """Show how often few runs put two programs in the order of all runs.
 
     Parameters
     ----------
@@ -60,10 +60,10 @@ def ordering_stability(
     Returns
     -------
     Dataset
-        Along `group_size` and `statistic`: `right`, the share of pairs of groups in the order of
-        all runs (NaN beyond half of the runs). Along `statistic`: `required`, the smallest size
-        that is right often enough, and `ratio`, candidate / baseline. `pvalue` of equal means
-        (Welch's); `n`, runs on the smaller side.
+        Along `group_size` and `statistic`: `right`, the share of pairs of groups in that order (NaN
+        beyond half of the runs). Along `statistic`: `required`, the smallest size that is right
+        often enough, and `ratio`, candidate / baseline. `pvalue` of equal means (Welch's); `n`,
+        runs on the smaller side.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def ordering_stability(
 
     Notes
     -----
-    The same runs make groups and order: equal programs have shares above 0.5. See
+    Equal programs have shares above 0.5, since the same runs make the order. See
     :doc:`/how-to/which_number`.
 
     References

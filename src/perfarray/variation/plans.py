@@ -75,7 +75,7 @@ def plan_repetitions(
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings of a pilot experiment. Or a result of `variance_components` or `from_components`.
+        Timings of a pilot; or a result of `variance_components` or `from_components`.
     baseline : label, DataArray or Dataset, optional
         Plan for the ratio to it, with the same counts for both systems.
     dim : str, optional

@@ -78,8 +78,8 @@ def plan_suite(
     dim, levels, assurance, min_units, confidence_level, negative, prior, metric
         As for `plan_repetitions`.
     costs : mapping of str to float, array or DataArray
-        Seconds to start one more repetition: one number for a build, a number or one per benchmark
-        for an execution. An iteration takes its mean time.
+        Seconds to start one more repetition: a number, or one per benchmark for an execution. An
+        iteration takes its mean time.
     budget, half_width : float
         Exactly one: the seconds to spend, or the relative half-width to reach.
     across : str
@@ -87,8 +87,8 @@ def plan_suite(
     weights : DataArray, Series, mapping or sequence, optional
         The weight of each benchmark in the geometric mean; 0 leaves one out.
     shared : str or tuple of str, optional
-        The outermost levels whose units serve every benchmark, in the pilot too. None: only the
-        budget is shared. "auto": builds, if the nest has any.
+        The outermost levels whose units serve every benchmark. None: only the budget is shared.
+        "auto": builds, if the nest has any.
     correlation : float, optional
         Of a unit's effects between benchmarks, 0 to 1. Default: the pilot's, where its units are
         shared; else 0.
