@@ -88,9 +88,9 @@ def coverage(
     Dataset
         Over the dims of the map, and those of the answer, of unit 1: `estimate`, the share of
         intervals that contain the truth, with its Monte Carlo standard error `error`; `below` and
-        `above`, the shares on one side of it; `unbounded`, with an infinite end; `width`, the
-        median, relative to the truth; `unanswered`, the share without an answer, which do not
-        count.
+        `above`, the shares that lie wholly below and above it; `unbounded`, with an infinite end;
+        `width`, the median, relative to the truth; `unanswered`, the share of experiments without
+        an answer, which do not count.
 
     Raises
     ------

@@ -64,7 +64,7 @@ def bootstrap_distribution(
         The mean averages lower levels first; the median weights units alike; `best` is the minimum
         of times, the maximum of rates. `f(x, axis=-1)` gets all values.
     levels, metric : str or sequence of str; str, optional
-        The nest, outermost first; the variable. Default: the levels present; `time`.
+        The nest, outermost first (default: the levels present); the variable (default: `time`).
     resample : None, "all", "flat", str or tuple of str
         Levels to redraw: the outermost (None), all or those named; "flat" ignores the nest.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
@@ -254,7 +254,7 @@ def bootstrap_interval(
 
     Examples
     --------
-    t is about 2.02, and the standard error 0.16.
+    t is about 2.02, and the standard error of the mean 0.16.
 
     >>> import perfarray
     >>> times = perfarray.from_samples({"fft": [9.0, 11.0] * 20}, dim="benchmark")

@@ -48,7 +48,7 @@ def compare(
     baseline, dim : label, DataArray or Dataset; str, optional
         A label of `dim` (default: the dim that holds it), or other timings, matched by label.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first; the variables. Default: the levels present; `time`.
+        The nest, outermost first (default: the levels present); the variables (default: `time`).
     threshold : float, mapping or DataArray
         A relative change that does not matter: 0.02 for 2 %. Or one by benchmark, as in `{"parse":
         0.05, ...: 0.02}`, or along any dims.

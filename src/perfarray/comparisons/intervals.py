@@ -70,7 +70,7 @@ def mean_interval(
     times : DataArray or Dataset
         Timings; dims that are not levels broadcast.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first; the variables. Default: the levels present; `time`.
+        The nest, outermost first (default: the levels present); the variables (default: `time`).
     confidence_level : float
         Of the interval.
     method : str
@@ -197,7 +197,7 @@ def ratio_interval(
     baseline, dim : label, DataArray or Dataset; str, optional
         A label of `dim` (default: the dim that holds it), or other timings, matched by label.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first; the variables. Default: the levels present; `time`.
+        The nest, outermost first (default: the levels present); the variables (default: `time`).
     confidence_level : float
         Of the confidence set.
     statistic : {"mean", "median"}

@@ -108,7 +108,8 @@ def required_units(
 
     Notes
     -----
-    Log ratios of means with Welch's df; power by the noncentral t. See :doc:`/how-to/trust`.
+    Units have as many repetitions inside as those of the pilot. Log ratios of means with Welch's
+    df; power by the noncentral t. See :doc:`/how-to/trust`.
 
     Examples
     --------

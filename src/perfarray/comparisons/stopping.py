@@ -64,11 +64,11 @@ def stopping(
     rule : {"stein", "t", "always_valid", "cv"}
         `stein`: the first `start` units determine how many are needed. `t`: the usual interval
         after every unit. `always_valid`: a confidence sequence, which may be stopped for any
-        reason. `cv`: the coefficient of variation of the last `start` units.
+        reason. `cv`: the last `start` units vary by `half_width` or less.
     start : int
         Units to begin with, at least 2.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first; the variables. Default: the levels present; `time`.
+        The nest, outermost first (default: the levels present); the variables (default: `time`).
     paired : str, optional
         The outermost level, if its units match between the two systems.
     confidence_level : float

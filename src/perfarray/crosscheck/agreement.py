@@ -82,12 +82,12 @@ def agreement(
     Dataset
         Along `method`: for every benchmark `estimate` (candidate / baseline), `lower`, `upper`,
         `pvalue`, `verdict` ("faster", "slower", "equivalent", "inconclusive" or "not asked");
-        `outcome`: "conclusive", "no evidence" (it could have seen a difference), "not applicable"
-        (it cannot come to a verdict with these data) or "not asked"; `remark`, why. For the suite
-        the same with `suite_` before, and `suite_benchmarks`, measured on both sides; `question`
-        and `title` of the method. `agree` and `suite_agree`: whether all methods that apply give
-        one verdict (False where none applies); `differences` and `suite_differences`, which methods
-        say what.
+        `outcome`: "conclusive", "no evidence" (it could have seen a difference, and did not), "not
+        applicable" (it cannot come to a verdict with these data) or "not asked"; `remark`, why. For
+        the suite the same with `suite_` before, and `suite_benchmarks`, measured on both sides;
+        `question` and `title` of the method. `agree` and `suite_agree`: whether all methods that
+        apply give one verdict (False where none applies); `differences` and `suite_differences`,
+        which methods say what.
 
     Raises
     ------

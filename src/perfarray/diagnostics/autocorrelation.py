@@ -35,7 +35,7 @@ def autocorrelation(
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings; each repetition outside `dim` is a series.
+        Timings; levels inside `dim` are averaged, repetitions outside it are series.
     dim : str
         The repetitions whose order counts.
     max_lag : int, optional
@@ -43,7 +43,7 @@ def autocorrelation(
     order : str, optional
         The coordinate along `dim` that gives the order, or "stored".
     levels, metric : str or sequence of str, optional
-        The nest, outermost first; the variables. Default: the levels present; `time`.
+        The nest, outermost first (default: the levels present); the variables (default: `time`).
 
     Returns
     -------

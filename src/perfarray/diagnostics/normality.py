@@ -45,7 +45,7 @@ def normality(
     unit : str, optional
         The level whose repetitions are the sample; lower ones are averaged. Default: the outermost.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first; the variables. Default: the levels present; `time`.
+        The nest, outermost first (default: the levels present); the variables (default: `time`).
 
     Returns
     -------

@@ -44,7 +44,7 @@ def steady_state(
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings; each repetition outside `dim` is a series.
+        Timings; levels inside `dim` are averaged, repetitions outside it are series.
     dim : str
         The repetitions, in the order of a time stamp, else as stored.
     tolerance : float
@@ -54,7 +54,7 @@ def steady_state(
     penalty : float
         For each change, in log(n).
     levels, metric : str or sequence of str, optional
-        The nest, outermost first; the variables. Default: the levels present; `time`.
+        The nest, outermost first (default: the levels present); the variables (default: `time`).
 
     Returns
     -------

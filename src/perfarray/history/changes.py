@@ -92,7 +92,7 @@ def change_points(
     confidence_level : float
         Of limits and verdicts.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first; the variables. Default: the levels present; `time`.
+        The nest, outermost first (default: the levels present); the variables (default: `time`).
     censored : {"bound", "drop"}
         Count stopped runs as at least their limit, or leave them out.
 
@@ -114,7 +114,7 @@ def change_points(
     Raises
     ------
     ValueError
-        Unknown dims, coordinates or levels; labels that repeat or have no order.
+        Unknown names; labels that repeat or have no order; numbers out of range.
 
     Notes
     -----

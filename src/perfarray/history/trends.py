@@ -58,7 +58,7 @@ def trend(
     confidence_level : float
         Of limits and verdicts.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first; the variables. Default: the levels present; `time`.
+        The nest, outermost first (default: the levels present); the variables (default: `time`).
 
     Returns
     -------

@@ -77,7 +77,7 @@ def principal_components(
     unit : str, optional
         The level whose repetitions are independent.
     levels, metric : str or sequence of str; str, optional
-        The nest, outermost first; the variable. Default: the levels present; `time`.
+        The nest, outermost first (default: the levels present); the variable (default: `time`).
 
     Returns
     -------

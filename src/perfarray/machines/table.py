@@ -74,7 +74,7 @@ def machine_table(
     statistic, mean, method, n_resamples, unit, shared, rng, progress : optional
         As for `relative_variation`.
     levels, metric : str or sequence of str; str, optional
-        The nest, outermost first; the variable. Default: the levels present; `time`.
+        The nest, outermost first (default: the levels present); the variable (default: `time`).
 
     Returns
     -------

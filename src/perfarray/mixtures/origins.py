@@ -81,7 +81,8 @@ def modes_by(
     Raises
     ------
     ValueError
-        Names that are no factors; a text that differs inside a run; unknown names.
+        Names that are no factors; a text that differs inside a run; unknown levels, value or
+        correction.
 
     Notes
     -----

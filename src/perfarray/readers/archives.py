@@ -201,9 +201,9 @@ def read_archive(
     -------
     Dataset
         As `read`, with the dims of the layout. Files that would land on one cell get a dim `file`,
-        never a level; otherwise `file` is a coordinate. Descriptors lie along the dims they vary
-        over; what is unknown is `"unknown"`. Files are read in the order of their paths; a list and
-        a mapping keep theirs. Commits are sorted by their dates if all have one.
+        never a level. Descriptors lie along the dims they vary over; what is unknown is
+        `"unknown"`. Files are read in the order of their paths; a list and a mapping keep theirs.
+        Commits of a folder are sorted by their dates if all have one.
 
     Raises
     ------

@@ -68,7 +68,7 @@ def speedup(
     confidence_level : float, optional
         Add limits of the mean's or median's speedup.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first; the variables. Default: the levels present; `time`.
+        The nest, outermost first (default: the levels present); the variables (default: `time`).
     unit : str, optional
         The level whose repetitions are the values.
 
@@ -253,7 +253,7 @@ def overall_speedup(
     unit: str | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Return the speedup of a suite, and the share of its weighted time that is saved.
+    """Return the speedup of a suite, and the share of its weighted time saved.
 
     Parameters
     ----------

@@ -80,7 +80,7 @@ def score_distribution(
     shared : str or tuple of str, optional
         Levels whose label is the same unit for every benchmark. Default: `attrs["shared_levels"]`.
     levels, metric : str or sequence of str; str, optional
-        The nest, outermost first; the variable. Default: the levels present; `time`.
+        The nest, outermost first (default: the levels present); the variable (default: `time`).
 
     Returns
     -------

@@ -63,9 +63,9 @@ def hierarchical_performance_test(
     Dataset
         Along the dims of `score_ratio_interval`, unit 1: `confidence` = 1 - exact one-sided p of
         "the candidate is better"; `pvalue`; `speedup`, the largest factor by which it is better at
-        `confidence_level`; `better_benchmarks` and `worse_benchmarks`, by their tests at `alpha`;
-        `n` (units of the benchmark with fewest); `suite_benchmarks`. All but the last two are NaN
-        where no benchmark can reach `alpha`.
+        `confidence_level` (NaN: none; 0: stopped runs leave no bound); `better_benchmarks` and
+        `worse_benchmarks`, by their tests at `alpha`; `n` (units of the benchmark with fewest);
+        `suite_benchmarks`. All but the last two are NaN where no benchmark can reach `alpha`.
 
     Raises
     ------

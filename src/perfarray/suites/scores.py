@@ -69,7 +69,7 @@ def suite_score(
     unit : str, optional
         The level whose repetitions are the runs. Default: the outermost that a cell repeats.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first; the variables. Default: the levels present; `time`.
+        The nest, outermost first (default: the levels present); the variables (default: `time`).
 
     Returns
     -------

@@ -39,7 +39,7 @@ def counts(
     times : DataArray or Dataset
         Timings: any array with at least one repetition dim.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first; the variables. Default: the levels present; `time`.
+        The nest, outermost first (default: the levels present); the variables (default: `time`).
     censored : {"drop", "bound"}
         Whether runs stopped at a limit are left out, or count as they do in a comparison.
 

@@ -66,7 +66,7 @@ def variance_components(
     times : DataArray or Dataset
         Timings; dims that are not levels broadcast.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first; the variables. Default: the levels present; `time`.
+        The nest, outermost first (default: the levels present); the variables (default: `time`).
     method : {"anova", "reml", "ml"}
         Nested analysis of variance, unbiased; restricted maximum likelihood, more precise on ragged
         data and never negative; maximum likelihood.

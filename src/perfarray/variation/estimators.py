@@ -51,7 +51,7 @@ def run_estimate(
         The level whose repetitions are runs; lower ones are averaged. Default: `execution`, else
         the lowest.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first; the variables. Default: the levels present; `time`.
+        The nest, outermost first (default: the levels present); the variables (default: `time`).
 
     Returns
     -------

@@ -84,7 +84,7 @@ def plan_repetitions(
         The price of one more repetition of a level, without what lies inside it. Default: from the
         files; an iteration costs 1, or its mean time.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first; the variables. Default: the levels present; `time`.
+        The nest, outermost first (default: the levels present); the variables (default: `time`).
     budget, half_width : float
         What may be spent, in `cost_units`, or the relative half-width to reach.
     assurance : float, optional
@@ -92,7 +92,7 @@ def plan_repetitions(
     cost_units : {"iterations", "s"}
         The unit of costs and budget.
     variances : {"unbiased", "biased"}
-        The components T_i^2, or S_i^2, which ask for more outside.
+        The components T_i^2, or S_i^2, which ask for more at outer levels.
     limits : {"normal", "jackknife"}
         The pilot's uncertainty, as for `variance_components`.
     min_units : int
@@ -111,7 +111,7 @@ def plan_repetitions(
         `already`, the pilot's; `more`, still to be run; `variance` (relative) and `level_cost`,
         which the plan is made from. Per cell: `cost`; `half_width`, relative, with
         `half_width_lower` and `half_width_upper`; `more_half_width`, with the pilot's data;
-        `default_half_width`, with one iteration an execution at the same cost; `least_budget`,
+        `default_half_width`, at the same cost with one iteration per execution; `least_budget`,
         which buys `min_units`; `n`; `advice`. Costs are in `cost_units`.
 
     Raises
