@@ -254,7 +254,7 @@ def bootstrap_interval(
 
     Examples
     --------
-    t is about 2.02, and the standard error of the mean 0.16.
+    t is about 2.02, and the standard error 0.16.
 
     >>> import perfarray
     >>> times = perfarray.from_samples({"fft": [9.0, 11.0] * 20}, dim="benchmark")

@@ -50,7 +50,7 @@ def steady_state(
     tolerance : float
         The largest relative difference from the last segment's mean.
     share : float
-        The share that has to be steady at the end.
+        The share that must be steady at the end.
     penalty : float
         For each change, in log(n).
     levels, metric : str or sequence of str, optional
@@ -59,10 +59,10 @@ def steady_state(
     Returns
     -------
     Dataset
-        For every series: `kind`: `flat`, `warmup` (slower before), `slowdown` (faster before),
+        By series: `kind`: `flat`, `warmup` (slower before), `slowdown` (faster before),
         `no_steady_state`, `unknown` (fewer than 10 values), or ""; `start`, the label of the first
         steady repetition; `steady_mean` (units of the data), `n_segments`. Along `dim`: the mark
-        `warmup` before `start`, `segment`, `segment_mean`. For every cell: `kind_of_all`, or
+        `warmup` before `start`, `segment`, `segment_mean`. By cell: `kind_of_all`, or
         `inconsistent`.
 
     Raises
