@@ -415,8 +415,8 @@ def test_an_unbounded_interval_covers_and_none_is_counted_apart():
         (
             {"method": "speed"},
             (
-                "method 'speed' is not known; give the public name of a function of timings, such "
-                "as 'agreement', 'compare'"
+                r"method 'speed' is not known. Give a callable f\(times, baseline\) or f\(times\), "
+                "or the name of a function: 'agreement', 'compare'"
             ),
         ),
         ({"method": "simulate"}, "method 'simulate' is not known"),
@@ -473,7 +473,7 @@ def test_an_unbounded_interval_covers_and_none_is_counted_apart():
         ),
         (
             {"method": lambda _: {"lower": 0.0, "upper": 1.0}},
-            "let the answer keep it, or take batch=1",
+            "Let the answer keep this dim, or take batch=1",
         ),
     ],
 )

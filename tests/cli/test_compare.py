@@ -274,7 +274,7 @@ class TestOptions:
             "none",
         )
         assert (
-            "\n3 verdicts at once: a chance of up to 7 % to call something slower that is not"
+            "\n3 verdicts at once. With up to 7 % probability one is a false 'slower'."
             in run("compare", *sides).stdout
         )
 

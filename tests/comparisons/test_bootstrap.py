@@ -664,10 +664,7 @@ def test_bad_input(suite, name, arguments, message):
                 .drop_vars("observed")
                 .perf.bootstrap_interval(method="basic")
             ),
-            (
-                "method='basic' mirrors the replicates at the statistic of the data, and the "
-                "coordinate 'observed'"
-            ),
+            ("method='basic' needs the statistic of the data, the coordinate 'observed'"),
         ),
         (
             lambda _: perfarray.bootstrap_interval(np.arange(99.0), method="bca"),

@@ -533,12 +533,12 @@ def test_many_pairs_say_what_nothing_corrects(suite):
     few = suite.isel(execution=slice(0, 5), machine=0, drop=True)
     found = few.perf.pairwise(dim="version", shared=())
     sentence = (
-        "9 verdicts at once: a chance of up to 37 % to tell apart what does not differ "
+        "9 verdicts at once: up to 37 % probability of a false difference "
         "(correction='holm' bounds it)"
     )
     assert sentence in found.perf.table().attrs["about"].split("; ")
     assert (
-        "3 verdicts at once: a chance of up to 14 %"
+        "3 verdicts at once: up to 14 % probability"
         in found.sel(benchmark="fft").perf.table().attrs["about"]
     )
     assert "6 verdicts at once" in found.sel(baseline="v1").perf.table().attrs["about"]

@@ -191,9 +191,9 @@ def test_what_is_said_of_too_few_units():
             found = times.isel(execution=slice(number)).perf.stopping("old", half_width=0.002)
         assert codes(found) == [code]
         assert np.isnan(found["required"].item())
-    assert "executions would do, if further ones vary as these" in found.perf.notes()[0].message
+    assert "executions suffice if further ones vary as these" in found.perf.notes()[0].message
     assert found["extrapolated"] > 40
-    with pytest.warns(perfarray.PerfarrayWarning, match="ten million executions would not do"):
+    with pytest.warns(perfarray.PerfarrayWarning, match="ten million executions would not suffice"):
         times.perf.stopping(half_width=1e-7)
     with pytest.warns(
         perfarray.PerfarrayWarning, match="no 10 executions in a row that vary by 0.1 % or less"
@@ -269,8 +269,8 @@ def test_bad_input():
         ),
         ({"half_width": 0}, "half_width=0 is out of range"),
         ({"start": 1}, "start=1: give a whole number of at least 2"),
-        ({"paired": "execution"}, "paired='execution' is about two systems; name the baseline too"),
-        ({"dim": "version"}, "dim='version' is about two systems; name the baseline too"),
+        ({"paired": "execution"}, "paired='execution' is about two systems. Name the baseline too"),
+        ({"dim": "version"}, "dim='version' is about two systems. Name the baseline too"),
     ):
         with pytest.raises(ValueError, match=message):
             times.perf.stopping(**{"half_width": 0.01, **how})

@@ -104,9 +104,8 @@ class TestPaths:
                 3,
                 TypeError,
                 (
-                    "paths must be a folder, a glob pattern, a list of files or a mapping of "
-                    "labels to "
-                    "those; got int"
+                    "paths is int. Give a folder, a glob pattern, a list of files, or a mapping "
+                    "of labels to those"
                 ),
             ),
             ([3], TypeError, "a path must be text or path-like; got 3"),

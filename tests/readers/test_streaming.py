@@ -362,7 +362,7 @@ def test_what_a_killed_program_leaves_is_hidden_and_removed(table, tmp_path):
             r"blank\.parquet: has a column twice: 'benchmark'; rename or remove one",
         ),
         ("short.csv", FileError, r"short\.csv: is not a table"),
-        ("other.json", FileError, "is no table that can be streamed"),
+        ("other.json", FileError, "this table cannot be streamed"),
         ("missing.csv", FileNotFoundError, "there is no such file"),
         ("empty", FileNotFoundError, "no files found"),
     ],

@@ -313,7 +313,7 @@ def test_a_missing_sample_and_a_slower_benchmark(suite):
     suite.loc[{"benchmark": "c", "version": "new"}] = np.nan
     with pytest.warns(
         UserWarning,
-        match=r"1 of 5 cells have no measured value on one side; their answers are NaN: "
+        match=r"1 of 5 cells have no measured value on one side. Their answers are NaN: "
         r"'new, c'|'c, new'",
     ) as caught:
         result = suite.perf.speedup_test("old")

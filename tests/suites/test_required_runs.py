@@ -152,7 +152,7 @@ def test_the_smaller_side_ends_the_search_and_is_named():
     assert len(said) == 1
     assert (found["n_candidate"].item(), found["n_baseline"].item()) == (5, 12)
     assert found["runs"].values.tolist() == [3, 4, 5]
-    assert "as many on both sides" in found.attrs["question"]
+    assert "on each side" in found.attrs["question"]
 
 
 def test_why_no_number_of_runs_is_enough_is_said():

@@ -166,7 +166,7 @@ def test_a_ratio_is_over_benchmarks_of_both_sides(suite):
         with pytest.warns(
             UserWarning,
             match=(
-                "missing in some cells: 'zip'; each ratio is over the benchmarks measured on "
+                "missing in some cells: 'zip'. Each ratio is over the benchmarks measured on "
                 "both sides"
             ),
         ):
@@ -197,7 +197,7 @@ def test_a_cell_without_data_lacks_no_benchmark(suite, name, keywords):
     told = (
         []
         if name in WITHOUT_BASELINE
-        else ["1 of 4 cells have no benchmark measured on both sides; their answers are NaN"]
+        else ["1 of 4 cells have no benchmark measured on both sides. Their answers are NaN"]
     )
     assert [str(warning.message) for warning in caught] == told
     assert "unmatched" not in found.attrs

@@ -336,8 +336,7 @@ class TestNotes:
             if note.code == "move_together"
         )
         assert (
-            "s0: benchmarks are taken for independent, but their executions move together in 1 "
-            "of 3 cells ('m2')"
+            "s0: executions of the benchmarks move together in 1 of 3 cells ('m2')"
         ) in note.message
 
 

@@ -151,7 +151,7 @@ def test_no_pair_is_made_of_numbers_and_labels():
         new.perf.compare(old, paired="session")
     numbered = other.drop_vars("session_label")
     with pytest.raises(
-        ValueError, match=r"have labels and those of the other are numbered.*session_label"
+        ValueError, match=r"only one system has labels of its sessions.*session_label"
     ):
         new.perf.compare(numbered, paired="session")
     by_number = quiet(new.drop_vars("session_label").perf.compare, numbered, paired="session")

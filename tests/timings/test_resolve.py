@@ -56,7 +56,7 @@ REFUSED = [
     # the nest
     (
         lambda: xr.DataArray(np.ones(3), dims="x").perf.counts(),
-        r"no repetition level: the array has dims \('x',\).*name the dims.*levels=",
+        r"no repetition level: none of the dims \('x',\).*name the dims.*levels=",
     ),
     (
         lambda: TIMES.perf.counts(levels="executions"),

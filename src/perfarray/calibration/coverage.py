@@ -137,7 +137,7 @@ def coverage(
     if not checked.truth:
         raise ValueError(
             f"{checked.name} has no interval whose truth is known from sizes, variances and "
-            f"ratio; {listed(TRUTHS)} have"
+            f"ratio. {listed(TRUTHS)} have one"
         )
     if checked.truth == COMPONENTS and ignored:
         raise ValueError(

@@ -51,9 +51,9 @@ LONGEST: Final = 90  # characters of the longest command that the texts are alig
 def about(archive: options.Archive, *, reading: options.Reading) -> None:
     """Say what is in a file or folder and what can be asked of it.
 
-    `perfarray ARCHIVE` is short for it.
+    `perfarray ARCHIVE` does the same.
 
-    Exit code 0: it was read.
+    Exit code 0: the input was read.
     Exit code 2: it cannot be read.
 
     Example: perfarray results.json

@@ -34,11 +34,11 @@ def history_dim(times: "xr.Dataset", dim: str | None) -> str:
             if is_label
             else f"is a descriptor: --dims {name}={name} makes it a dim"
         )
-        hint = f"; {name!r} {remedy}"
+        hint = f". {name!r} {remedy}"
     raise ValueError(
-        f"no dim of a history found: there is none of {quoted(list(HISTORY))}, but "
-        f"{quoted(list(map(str, times.dims)))}; name it "
-        f'with --dim, or say what paths say with --layout "{{commit}}/{{machine}}.json"{hint}'
+        f"no dim of a history found. The dims are {quoted(list(map(str, times.dims)))}, and none "
+        f"is one of {quoted(list(HISTORY))}. Name the dim with --dim, or say what paths mean "
+        f'with --layout "{{commit}}/{{machine}}.json"{hint}'
     )
 
 

@@ -317,8 +317,8 @@ def _correction_legend(comparison_rows: Comparison) -> list[str]:
     chance = f"{100 * (1 - ((1 + level) / 2) ** tests):.0f} %"
     return [
         (
-            f"{tests} verdicts at once: a chance of up to {chance} to call something slower that "
-            "is not; --correction holm bounds it."
+            f"{tests} verdicts at once. With up to {chance} probability one is a false 'slower'. "
+            "--correction holm bounds it."
         )
     ]
 

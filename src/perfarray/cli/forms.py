@@ -61,16 +61,16 @@ class Form:
 Output = Annotated[
     Literal["table", "markdown", "csv", "json", "html"] | None,
     typer.Option(
-        help=(
-            "The form of the answer: table (default), or csv and json in full precision, "
-            "markdown, html."
-        )
+        help=("Choose the form of the answer. csv and json have full precision. Default: table.")
     ),
 ]
 Json = Annotated[
     bool,
     typer.Option(
-        "--json", help="As --output json: one object (NaN is null, infinite limits are texts)."
+        "--json",
+        help=(
+            "Print one JSON object (NaN is null, infinite limits are texts), as --output json does."
+        ),
     ),
 ]
 
@@ -83,17 +83,15 @@ def form(
             "-o",
             metavar="FILE",
             help=(
-                "Write the answer there, and print its outcome; .md, .csv, .json and .html say "
-                "the form."
+                "Write the answer to FILE, and print only its outcome. .md, .csv, .json and "
+                ".html set the form."
             ),
         ),
     ] = None,
     json: Json = False,
     explain: Annotated[
         bool,
-        typer.Option(
-            "--explain", help="Say how to read the answer, and all that should be known of it."
-        ),
+        typer.Option("--explain", help="Explain how to read the answer, with all notes."),
     ] = False,
 ) -> Form:
     """Return the form that was asked for, by name or by the suffix of the file.

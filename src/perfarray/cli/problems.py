@@ -50,9 +50,7 @@ AS_GROUPS: Final = re.compile(
     r" Or give another column as groups=, or groups=None, .* by itself\.?$"
 )
 AS_BY: Final = r", as by='\w+' gives it"
-SHARED: Final = (
-    r"; if one \w+ serves all benchmarks, say shared='\w+'; shared=\(\) says that none does"
-)
+SHARED: Final = r" If one \w+ serves all benchmarks, say shared='\w+'; else shared=\(\)\."
 BY_SUITE: Final = r'times\.groupby\("suite"\)( or by="suite")?'
 
 

@@ -35,8 +35,8 @@ FEWEST = 20
 
 # What follows for limits of replicates that can only rise, or only fall, with what was stopped.
 STOPPED = (
-    "the limits hold whatever they would have taken, and an estimate that hangs on it is a "
-    "bound, or NaN where it is none"
+    "The limits hold whatever the stopped runs would have taken. An estimate that depends on "
+    "them is a bound, or NaN"
 )
 
 Statistic = str | Callable[..., Any]
@@ -184,8 +184,8 @@ def _matched_units(
     check_choice(paired, "paired", data.levels[:1])
     if not compared:
         raise ValueError(
-            f"paired={paired!r} matches units between labels that are compared; the array has "
-            f"the dims {data.array.dims} alone"
+            f"paired={paired!r} matches units between labels that are compared. The array has "
+            f"only the dims {data.array.dims}"
         )
     measured = data.array.notnull().any(data.levels[1:])
     matched = (measured | ~measured.any(paired)).all(compared)
@@ -372,16 +372,14 @@ def _stored_interval(
         raise ValueError(f"the replicates are {distribution.dtype} values, not numbers")
     if SUITE_SCORE in distribution.coords:
         raise ValueError(
-            "these replicates are scores of single runs (score_distribution), whose range says "
-            "nothing of how sure a score is; "
-            "score_ratio_interval gives limits of a ratio of scores"
+            "these replicates are scores of single runs (score_distribution). Their range is no "
+            "interval of the score. Use score_ratio_interval for limits of a ratio of scores"
         )
     plain = OBSERVED not in distribution.coords
     if plain and method != "percentile":
         raise ValueError(
-            f"method={method!r} mirrors the replicates at the statistic of the data, and the "
-            f"coordinate {OBSERVED!r} that holds it is "
-            "missing; add it (assign_coords), or choose 'percentile'"
+            f"method={method!r} needs the statistic of the data, the coordinate {OBSERVED!r}, "
+            "which is missing. Add it (assign_coords), or choose 'percentile'"
         )
     unknown = xr.full_like(
         distribution.isel({REPLICATE: 0}, drop=True).reset_coords(drop=True), np.nan, dtype=float
@@ -443,9 +441,8 @@ def _check_observed(distribution: xr.DataArray, observed: xr.DataArray) -> None:
     if bool(outside.any()):
         raise ValueError(
             f"in {int(outside.sum())} of {outside.size} cells the coordinate 'observed' lies "
-            f"outside all {distribution.sizes[REPLICATE]} "
-            "replicates: they were changed and it was not; change it too (assign_coords), or "
-            "draw from the changed timings"
+            f"outside all {distribution.sizes[REPLICATE]} replicates. Were the replicates "
+            "changed alone? Change it too (assign_coords), or draw from the changed timings"
         )
 
 

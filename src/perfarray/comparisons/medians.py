@@ -25,8 +25,8 @@ BEYOND = "beyond"
 SPREAD_OUTPUTS = outputs(spread_pvalue="p-value of equal spreads of both sides' logarithms")
 
 STOPPED = (
-    "limits hold whatever they would have taken, and a ratio decided by a stopped run is a bound, "
-    "or NaN where both sides are"
+    "The limits hold whatever the stopped runs would have taken. A ratio decided by a stopped "
+    "run is a bound, or NaN"
 )
 
 

@@ -50,9 +50,8 @@ def check_prior(prior: str | None, method: str) -> None:
 def prior_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the suites that taught little, and name the benchmarks that are left out."""
     text = (
-        f"prior='suite' learned little in {{cells}}: fewer than {FEWEST} benchmarks have "
-        f"repetitions that differ, or their variances are too unlike (prior_df below {WEAK:g}). "
-        "Their limits are almost those without it."
+        f"prior='suite' changes little in {{cells}}. Fewer than {FEWEST} benchmarks have "
+        f"repetitions that differ, or their variances are too unlike (prior_df below {WEAK:g})."
     )
     weak = count_note("weak_prior", text, result.variables["prior_df"].values < WEAK, "suites")
     outlying = result["prior_pvalue"] < LEFT_OUT

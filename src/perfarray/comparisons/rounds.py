@@ -39,9 +39,8 @@ def rounds_note(pair: Pair) -> Note | None:
     units = plural(level)
     text = (
         f"{units.capitalize()} of one label move together on both sides (mean correlation "
-        f"{correlation:.2f}, p {pvalue:.2g}), as those of "
-        f"one round of measurements do. If they are rounds, paired={level!r} compares inside "
-        "each, with narrower limits."
+        f"{correlation:.2f}, p {pvalue:.2g}). Rounds of measurements look like this. If they are "
+        f"rounds, paired={level!r} compares inside each, with narrower limits."
     )
     return Note(
         MEASURED_IN_ROUNDS,

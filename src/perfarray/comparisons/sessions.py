@@ -178,9 +178,9 @@ def _stated(between: Any, pair: Pair, across: str) -> tuple[xr.Dataset, xr.Datas
             deviation, df = (xr.DataArray(number).astype(float) for number in (deviation, freedom))
         except (TypeError, ValueError):
             raise ValueError(
-                f"between={between!r}: give timings of several sessions, variance components "
-                "with that level outermost, or a relative "
-                "standard deviation with its degrees of freedom, as in (0.01, 5)"
+                f"between={between!r} is none of these: timings of several sessions; variance "
+                "components with that level outermost; a relative standard deviation with its "
+                "degrees of freedom, as in (0.01, 5)"
             ) from None
         if not bool(((deviation > 0) & (df >= 1)).all()):
             raise ValueError(

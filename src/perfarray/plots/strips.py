@@ -76,8 +76,8 @@ def strip(
     along = along if along is not None else long[0] if len(long) == 1 else ""
     if along not in result[name].dims or set(long) - {along}:
         raise ValueError(
-            f"a strip lies along one dim, and {long} have several labels: give along= one of "
-            "them, and select or facet the others"
+            f"a strip lies along one dim, but {long} have several labels. Give one of them as "
+            "along=, and select or facet the others"
         )
     has_limits = {"lower", "upper"} <= set(result.data_vars)
     names = [name, "lower", "upper"] if has_limits else [name]

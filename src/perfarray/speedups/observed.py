@@ -38,8 +38,8 @@ METHODS: Final[Mapping[str, tuple[str, Callable[..., Comparison]]]] = {
 }
 
 BOUND: Final = (
-    "a speedup that hangs on what they would have taken is a bound (a slower candidate: at "
-    "most), or NaN where it is none"
+    "A speedup that depends on the stopped runs is a bound, or NaN. A slower candidate has at "
+    "most this speedup"
 )
 
 

@@ -31,8 +31,7 @@ from perfarray.timings.weights import Weights
 RUNS = "runs"
 
 QUESTION = (
-    "how many runs of every benchmark, as many on both sides, make the interval of the ratio "
-    "as narrow as asked"
+    "how many runs of every benchmark, on each side, make the interval of the ratio this narrow"
 )
 
 
@@ -272,7 +271,7 @@ def fewer_than_start(result: xr.Dataset) -> tuple[Note | None, ...]:
     )
     text = (
         f"{{cells}} have fewer than start={start} runs of some benchmark "
-        f"({result.attrs['unit']}s); their answers are NaN"
+        f"({result.attrs['unit']}s). Their answers are NaN"
     )
     text += f". {more_units(result.attrs, unit=True)}" if (fewest == 1).any() else ""
     return (count_note("fewer_than_start", text, (fewest > 0) & (fewest < start), start=start),)

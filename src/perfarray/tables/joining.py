@@ -341,10 +341,9 @@ def _refuse_repeats(joined: Table, tables: Sequence[Table]) -> None:
     telling = _telling(tables)
     hint = f" (they differ in {listed(telling)})" if telling else ""
     raise ValueError(
-        f"{int(repeats.sum())} cells were measured in several of the timings, the first at "
-        f"{cell}; if these are further repetitions, name "
-        'the level they are of, along="session" or another; else give each a label, '
-        f"assign_coords(version=...){hint}"
+        f"{int(repeats.sum())} cells were measured in several of the timings. The first is "
+        f'{cell}. If these are repetitions, name their level: along="session" or another. Else '
+        f"give each a label: assign_coords(version=...){hint}"
     )
 
 

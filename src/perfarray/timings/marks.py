@@ -31,9 +31,9 @@ def copied_cells_note(cells: xr.DataArray) -> Note | None:
         cells.isel({dim: 0 for dim, size in cells.sizes.items() if size == 1 < cells.size})
     )
     text = (
-        f"{len(names)} cells are copies of other results (a peak that reuses its base, or a "
-        "report published twice), and are left out: "
-        f'{listed(names, 5)}; times.drop_vars("copied") counts them as measured'
+        f"{len(names)} cells are copies of other results and are left out: {listed(names, 5)}. A "
+        "peak reuses its base, or a report was published twice. times.drop_vars('copied') "
+        "counts them as measured."
     )
     return Note("copied", text, {"cells": len(names)})
 

@@ -153,7 +153,7 @@ NAMED = 4
 
 # The checks of the number of units, and of cells without values
 UNITS, MEASURED = "units", "measured"
-NOT_MEASURED = "{cells} have no measured value; their answers are NaN"
+NOT_MEASURED = "{cells} have no measured value. Their answers are NaN."
 
 
 @check(UNITS)
