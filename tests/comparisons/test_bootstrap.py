@@ -490,7 +490,7 @@ def test_plain_replicates_have_percentile_limits(dtype):
     found = array.perf.bootstrap_interval(confidence_level=0.9)
     np.testing.assert_allclose([found["lower"], found["upper"]], [[5, 50], [95, 950]], rtol=1e-12)
     assert found[["estimate", "n"]].isnull().to_array().all()
-    assert [note.code for note in found.perf.notes()] == ["no_observed"]
+    assert [note.code for note in found.perf.notes()] == ["no_value"]
     one = perfarray.bootstrap_interval(values, confidence_level=0.9)
     assert (one["lower"].item(), one["upper"].item(), one["lower"].dims) == (5, 95, ())
     xr.testing.assert_equal(

@@ -478,7 +478,7 @@ def test_few_units_on_a_side_are_noted(name, lazy):
         ]
 
     with warned(None if lazy else "rest on two executions on a side"):
-        assert codes(modes[:2], steady) == ["two_units"]
+        assert codes(modes[:2], steady) == ["few_units"]
     with warned(None if lazy else "the candidate in 1, the baseline in 0"):
         assert codes(modes, steady) == ["few_skewed_units"]
     with warned(None if lazy else "the candidate in 0, the baseline in 1"):

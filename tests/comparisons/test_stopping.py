@@ -186,7 +186,7 @@ def test_what_is_said_of_too_few_units():
     """One, fewer than the start, not narrow enough, no spread: a note names what is missing, and
     how many would do."""
     times = perfarray.simulate(**NEST, dims={"version": ["old", "new"]}, rng=1)
-    for number, code in ((1, "single_unit"), (3, "fewer_than_start"), (12, "not_narrow")):
+    for number, code in ((1, "single_unit"), (3, "few_units"), (12, "no_goal")):
         with pytest.warns(perfarray.PerfarrayWarning):
             found = times.isel(execution=slice(number)).perf.stopping("old", half_width=0.002)
         assert codes(found) == [code]

@@ -218,7 +218,7 @@ test_layouts = readings(
             ),
             {
                 "session_label": [[str(day), str(day + 1)] for day in range(6)],
-                "notes": ["numbered_apart"],
+                "notes": ["numbering"],
             },
             r"name 7 different labels of 'session', .* 2 of them in one place: .* inside 'machine'",
         ),

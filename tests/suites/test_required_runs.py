@@ -169,7 +169,7 @@ def test_why_no_number_of_runs_is_enough_is_said():
     (told,) = [warning.message for warning in caught]
     assert [(note.code, note.values["cells"], note.values["of"]) for note in told.notes] == [
         ("no_value", 1, 4),
-        ("fewer_than_start", 1, 4),
+        ("few_units", 1, 4),
     ]
     assert "1 of 4 cells have fewer than start=3 runs" in str(told)
     assert "no benchmark measured on both sides" in str(told)

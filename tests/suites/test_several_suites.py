@@ -272,9 +272,7 @@ class TestOtherTimings:
         answer = ask(self.NEW, name, self.OLD.isel(benchmark=slice(0, 4)))
         assert answer["suite"].values.tolist() == ["s0"]
         messages = [
-            note.message
-            for note in answer.perf.notes()
-            if note.code in ("unmatched", "suites_without_answer")
+            note.message for note in answer.perf.notes() if note.code in ("unmatched", "unanswered")
         ]
         assert any("b004" in message or "'s1'" in message for message in messages)
 

@@ -345,7 +345,7 @@ def test_an_extra_label_that_is_misspelt_is_named():
         pd.Series(weights).rename_axis("benchmark").to_xarray(),
     ):
         (note,) = times.perf.suite_score(weights=given).perf.notes()
-        assert (note.code, note.aside) == ("unused_weights", True)
+        assert (note.code, note.aside) == ("unused", True)
         assert note.message == (
             "weights for what is no label of 'benchmark' are left out: 'srot1' (there is 'sort1')"
         )
@@ -360,7 +360,7 @@ def test_an_extra_label_that_is_misspelt_is_named():
         "plan_suite": {"baseline": "old", "costs": costs, "budget": 1000},
     }.items():
         found = getattr(times.perf, method)(weights=weights, **choices)
-        assert "unused_weights" in [one.code for one in found.perf.notes()]
+        assert "unused" in [one.code for one in found.perf.notes()]
 
 
 @pytest.mark.parametrize("weights", ["equal", 3.0])

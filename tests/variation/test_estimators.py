@@ -155,7 +155,7 @@ def test_best_is_the_undisturbed_end():
         perfarray.PerfarrayWarning, match="Higher is better here, so 'min' takes the slowest runs"
     ) as caught:
         assert estimate(rates, "min") == 0.25
-    assert [note.code for note in caught[0].message.notes] == ["slow_end"]
+    assert [note.code for note in caught[0].message.notes] == ["direction"]
     both = overlapping(rates, group_sizes=(1, 2), statistics=("best",))
     assert_allclose(both["estimate"].sel(group_size=2, statistic="best"), np.mean([1.0, 0.5, 1.0]))
 

@@ -59,7 +59,7 @@ def stop(
     from perfarray.results.rows import records
 
     choices = options.given(rule=rule, start=start, paired=paired, confidence_level=confidence)
-    paths, own_words = paths_read(inputs), ("fewer_than_start", "not_narrow")
+    paths, own_words = paths_read(inputs), ("few_units", "no_goal")
     with answering(
         target, paths, "rows", "attrs", "notes", own_words=own_words, options=OPTIONS
     ) as sentences:

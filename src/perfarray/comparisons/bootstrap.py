@@ -414,7 +414,7 @@ def _stored_interval(
         f"the replicates have no coordinate {OBSERVED!r}, the statistic of the data: "
         "percentile limits without an estimate"
     )
-    return with_notes(result, Note("no_observed", text) if plain else None, checks=("resampling",))
+    return with_notes(result, Note("no_value", text) if plain else None, checks=("resampling",))
 
 
 def _replicates(values: npt.NDArray[np.floating]) -> xr.DataArray:

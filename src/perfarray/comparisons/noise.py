@@ -69,7 +69,7 @@ def shape_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
             "that side, or use method='studentized'."
         )
         notes = [
-            count_note("two_units", two, n == 2),
+            count_note("few_units", two, n == 2),
             count_note("few_skewed_units", text, few, candidate=candidate, baseline=baseline),
         ]
     else:

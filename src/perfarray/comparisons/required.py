@@ -295,7 +295,7 @@ def required_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     return (
         count_note("single_unit", alone, n < 2),
         count_note("no_spread", constant, (n >= 2) & np.isnan(required)),
-        count_note("no_number", never, np.isinf(required)),
+        count_note("no_goal", never, np.isinf(required)),
         count_note("few_units", few, (n >= 2) & (n < 5) & ~np.isnan(required))
         if float(result.attrs["assurance"]) < 0.8
         else None,

@@ -346,6 +346,4 @@ def _missing_note(missing: list[Any], level: str, dim: str) -> Note:
         f"{number_of(len(missing), dim)} ({listed(missing, 4)}): the mean of the others stands "
         "for them"
     )
-    return Note(
-        "sessions_elsewhere", f"between= has no {plural(level)} of {text}", {plural(dim): missing}
-    )
+    return Note("unmatched", f"between= has no {plural(level)} of {text}", {plural(dim): missing})

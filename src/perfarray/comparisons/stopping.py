@@ -201,12 +201,12 @@ def stopping_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
             n == 1,
         ),
         cells_note(
-            "fewer_than_start",
+            "few_units",
             f"{{cells}} have fewer than start={start} {units}. Measure more, or lower start=.",
             like,
             short,
         ),
-        cells_note("not_narrow", missing, like, wide),
+        cells_note("no_goal", missing, like, wide),
         cells_note("no_spread", constant, like, lower == upper),
     )
 

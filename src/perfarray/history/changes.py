@@ -372,7 +372,7 @@ def change_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         else None,
         count_note("drift", drift, result["drifting"].values.astype(bool), "series"),
         count_note(
-            "no_ratio",
+            "zero_means",
             ratio,
             np.isnan(result["estimate"].values[result["change"].values]),
             "changes",

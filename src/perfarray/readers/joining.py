@@ -254,7 +254,7 @@ def _positions(files: Sequence[InputFile]) -> tuple[list[dict[str, int]], list[N
                 f"{values['most']} of them together. {name} numbers start again inside "
                 f"{listed(compared)}. {name}_label holds the labels."
             )
-            notes.append(Note("numbered_apart", sentence, values))
+            notes.append(Note("numbering", sentence, values))
         ancestors = [*ancestors, overall if shared else inside]
         for position, number in zip(positions, ancestors[-1], strict=True):
             position[name] = int(number)

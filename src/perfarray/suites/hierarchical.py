@@ -182,7 +182,7 @@ def too_few_for_ranks(result: xr.Dataset) -> tuple[Note | None, ...]:
     )
     return (
         count_note("few_runs", text, unable, runs=needed[sides]),
-        count_note("few_benchmarks", few, short, benchmarks=least),
+        count_note("few_units", few, short, benchmarks=least),
     )
 
 

@@ -31,6 +31,7 @@ from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of, orde
 from perfarray.timings.suite_labels import measured_along, name_suites, suites_hint
 from perfarray.timings.units import (
     describe_unit,
+    one_sided_note,
     unit_depth,
 )
 from perfarray.timings.validation import check_choice, check_count, listed
@@ -327,11 +328,7 @@ def _one_sided_note(benchmarks: xr.DataArray, pair: Pair, across: str) -> Note |
     if not without.any() or not (benchmarks > 0).any():
         return None
     numbers = int(without.sum()), int(measured.sum())
-    text = (
-        f"{numbers[0]} of {numbers[1]} cells have no benchmark measured on both sides. Their "
-        "answers are NaN."
-    )
-    return Note("no_value", text, {"cells": numbers[0], "of": numbers[1]})
+    return one_sided_note(*numbers, missing="benchmark measured on both sides")
 
 
 def along(side: Timings, across: str) -> xr.DataArray:

@@ -256,7 +256,7 @@ def _note_unused(result: xr.Dataset) -> Note | None:
     where = f"in {cells} of {unused.size} cells " if unused.size > 1 else ""
     explanation = f"as many are taken of every benchmark and side, and the fewest are {sides}"
     return Note(
-        "unused_runs",
+        "unused",
         f"{where}{runs} runs are not used: {explanation}",
         {"cells": cells, "of": unused.size, "runs": runs},
     )
@@ -274,7 +274,7 @@ def fewer_than_start(result: xr.Dataset) -> tuple[Note | None, ...]:
         f"({result.attrs['unit']}s). Their answers are NaN"
     )
     text += f". {more_units(result.attrs, unit=True)}" if (fewest == 1).any() else ""
-    return (count_note("fewer_than_start", text, (fewest > 0) & (fewest < start), start=start),)
+    return (count_note("few_units", text, (fewest > 0) & (fewest < start), start=start),)
 
 
 @check("suite_pilot")

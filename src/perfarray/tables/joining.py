@@ -17,7 +17,7 @@ from perfarray.tables.concatenation import UNSTATED, alike, join_tables
 from perfarray.tables.harmonise import promoted
 from perfarray.tables.roles import depends_only_on, fewest_dims, stated_direction
 from perfarray.timings.marks import as_mark
-from perfarray.timings.notes import NOTES, first_of_each_code, keep_notes, notes
+from perfarray.timings.notes import NOTES, add_notes, first_of_each_code, notes
 from perfarray.timings.resolve import Data, metrics_of
 from perfarray.timings.validation import check_choice, listed
 
@@ -112,7 +112,7 @@ def join(first: Data, second: Data, /, *others: Data, along: str | None = None) 
             if level in result.dims
         }
     )
-    return keep_notes(
+    return add_notes(
         _as_given(result, datasets),
         *first_of_each_code([note for times in datasets for note in notes(times)]),
     )

@@ -45,4 +45,4 @@ def slow_end_note(statistics: Iterable[object], better: str) -> Note | None:
         f"Higher is better here, so {names} {take} the slowest runs, which were disturbed most. "
         "Use 'best' for the least disturbed ones."
     )
-    return Note("slow_end", text, {"statistics": slow})
+    return Note("direction", text, {"statistics": slow})

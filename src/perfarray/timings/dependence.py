@@ -47,7 +47,7 @@ def dependence_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
             f"{{cells}} have fewer than {LEAST} {plural(unit)}, too few for "
             f"method='{BATCH_MEANS}'. They have no limits. Measure more."
         )
-        return (count_note("few_units_for_batches", text, (n > 1) & (n < LEAST), least=LEAST),)
+        return (count_note("few_units", text, (n > 1) & (n < LEAST), least=LEAST),)
     means = "of means, " if result.attrs.get("statistic") == "median" else ""
     remedy = f"{means}method='{BATCH_MEANS}' allows for that, from {LEAST} {plural(unit)} on."
     return (

@@ -95,7 +95,7 @@ def check_direction(array: xr.DataArray) -> tuple[Note, ...]:
             f"{name} is in {units!r} and does not say which direction is good. Less is taken as "
             "better. Set attrs['better'] = 'higher' if more is better."
         )
-        return (Note("no_direction", text, {"units": units}),)
+        return (Note("direction", text, {"units": units}),)
     return ()
 
 

@@ -122,7 +122,7 @@ def _misspelt(weights: Weights, labels: list[Any], across: str) -> tuple[Note, .
             if re.sub(r"\d", "", name_of_label) != re.sub(r"\d", "", label)
         ]
     text = f"weights for what is no label of {across!r} are left out: {', '.join(pairs[:5])}"
-    return (Note("unused_weights", text, {"labels": pairs}, aside=True),) if pairs else ()
+    return (Note("unused", text, {"labels": pairs}, aside=True),) if pairs else ()
 
 
 def as_weights(weights: Weights, labels: xr.DataArray) -> xr.DataArray:

@@ -393,7 +393,7 @@ def test_every_genuine_report_reads():
             ARCHIVES / "spec_txt", format="spec_text", on_error="warn", progress=True
         )
     assert [[note.code for note in warning.message.notes] for warning in caught] == [
-        ["unknown_format", "contradicted_descriptors", "published_twice"]
+        ["unknown_format", "contradicted_descriptors", "marked_copies"]
     ]
     runs = [runs_of(path) for path in paths]
     assert (
