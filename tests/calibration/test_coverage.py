@@ -437,7 +437,7 @@ def test_an_unbounded_interval_covers_and_none_is_counted_apart():
             r"sizes\['binary'\]=0: give a whole number of at least 1",
         ),
         ({"sizes": 3}, "sizes=3: give a mapping of levels to numbers"),
-        ({"sizes": {"execution": 3, "binary": 3}}, "turns the nest inside out"),
+        ({"sizes": {"execution": 3, "binary": 3}}, "is in the wrong order"),
         ({"variances": {"binary": -1e-4}}, r"variances\['binary'\]=-0.0001 is negative"),
         (
             {"variances": {"build": 1e-4}},

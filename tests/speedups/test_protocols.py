@@ -101,7 +101,7 @@ def test_limits_at_the_ends(wild, limits):
     )
     with pytest.warns(
         perfarray.PerfarrayWarning,
-        match="1 of 1 cells have a limit at 95 % that is 0 or infinite: measure more executions",
+        match="1 of 1 cells have a limit at 95 % that is 0 or infinite. Measure more executions",
     ):
         found = times.perf.speedup("old", confidence_level=0.95).squeeze()
     assert (found["lower"].item(), found["upper"].item()) == pytest.approx(limits, rel=1e-4)

@@ -347,7 +347,7 @@ def test_an_extra_label_that_is_misspelt_is_named():
         (note,) = times.perf.suite_score(weights=given).perf.notes()
         assert (note.code, note.aside) == ("unused", True)
         assert note.message == (
-            "weights for what is no label of 'benchmark' are left out: 'srot1' (there is 'sort1')"
+            "Weights for what is no label of 'benchmark' are left out: 'srot1' (there is 'sort1')"
         )
     costs = {"execution": 1}
     for method, choices in {

@@ -185,7 +185,7 @@ def test_the_order_of_levels_is_refused_where_nothing_is_crossed():
     iterations are the innermost."""
     times = table().perf.to_timings()
     array = times.drop_vars("execution_label")
-    with pytest.raises(ValueError, match="inside out"):
+    with pytest.raises(ValueError, match="wrong order"):
         array.perf.mean_interval(levels=("execution", "session", "binary"))
     assert (
         quiet(times.isel(binary=0).perf.mean_interval, levels=("execution", "session"))["n"].max()

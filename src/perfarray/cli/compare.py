@@ -64,8 +64,8 @@ def compare(
         str,
         typer.Option(
             help=(
-                "Compare the mean or the median; or, of the iterations of each execution, min, "
-                "max or a percentile such as p99."
+                "Compare the mean or the median. Or of each execution's iterations: min, max, "
+                "or a percentile such as p99."
             )
         ),
     ] = "mean",

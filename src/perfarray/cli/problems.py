@@ -105,7 +105,7 @@ def in_line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> 
     line = (
         re.sub(BY_SUITE, "--by suite", line)
         if "by" in options
-        else re.sub(rf"; {BY_SUITE} gives each its own|{AS_BY}", "", line)
+        else re.sub(rf"[;.] {BY_SUITE} gives each its own|{AS_BY}", "", line)
     )
     line = line if "shared" in options else re.sub(SHARED, "", line)
     if "dims" in options:  # dims={'benchmark': 0, 'time_ms': 1} becomes dims=benchmark=0,time_ms=1

@@ -178,9 +178,9 @@ def _stated(between: Any, pair: Pair, across: str) -> tuple[xr.Dataset, xr.Datas
             deviation, df = (xr.DataArray(number).astype(float) for number in (deviation, freedom))
         except (TypeError, ValueError):
             raise ValueError(
-                f"between={between!r} is none of these: timings of several sessions; variance "
-                "components with that level outermost; a relative standard deviation with its "
-                "degrees of freedom, as in (0.01, 5)"
+                f"between={between!r} has no noise of sessions. Give timings of several "
+                "sessions, or variance components with that level outermost. A relative "
+                "standard deviation with its degrees of freedom works too, as in (0.01, 5)"
             ) from None
         if not bool(((deviation > 0) & (df >= 1)).all()):
             raise ValueError(
@@ -343,7 +343,6 @@ def _pooled(noise: xr.Dataset, dim: str, across: str) -> xr.Dataset:
 def _missing_note(missing: list[Any], level: str, dim: str) -> Note:
     """Return the note that some labels of a dim have the mean of the others."""
     text = (
-        f"{number_of(len(missing), dim)} ({listed(missing, 4)}): the mean of the others stands "
-        "for them"
+        f"{number_of(len(missing), dim)} ({listed(missing, 4)}). They have the mean of the others."
     )
     return Note("unmatched", f"between= has no {plural(level)} of {text}", {plural(dim): missing})

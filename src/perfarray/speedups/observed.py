@@ -194,9 +194,9 @@ def speedup_limits_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     needed = (
         f"{units_with_limits(level / 100)} {plural(unit)} a side have them"
         if median
-        else f"measure more {plural(unit)}"
+        else f"Measure more {plural(unit)}"
     )
-    open_ended = f"{{cells}} have a limit at {level:.4g} % that is 0 or infinite: {needed}"
+    open_ended = f"{{cells}} have a limit at {level:.4g} % that is 0 or infinite. {needed}."
     ends = (n > 1) & (result.attrs.get(CENSORED) != "bound") & (np.isinf(upper) | (lower <= 0))
     return count_note("single_unit", single, n == 1), count_note("no_limit", open_ended, ends)
 

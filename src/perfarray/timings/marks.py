@@ -97,8 +97,8 @@ def as_mark(coordinate: xr.DataArray) -> xr.DataArray:
 def selected_unit_note(level: str, unit: str) -> Note:
     """Return the note that one unit of an outer level was selected."""
     text = (
-        f"one {level} was selected, so its {plural(unit)} are taken as independent units; "
-        "select with a list to keep the level"
+        f"One {level} was selected, so its {plural(unit)} are taken as independent units. Select "
+        "with a list to keep the level."
     )
     return Note("selected_unit", text, {"level": level, "unit": unit})
 

@@ -469,8 +469,8 @@ def check_levels(
     ranks = [0 if level in crossed else usual.index(level) for level in names if level in LEVELS]
     if ranks != sorted(ranks):
         raise ValueError(
-            f"levels={names} turns the nest inside out: levels go from the outside in, "
-            f"{tuple(usual)}"
+            f"levels={names} is in the wrong order. levels= must go from the outermost to the "
+            f"innermost: {tuple(usual)}"
         )
     return names
 

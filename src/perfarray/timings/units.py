@@ -184,10 +184,7 @@ def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
             f"components with several {plural(unit)} in each "
             f"{result.attrs['between']}."
         )
-    constant = (
-        "{cells} show no spread at all: their limits are the estimate, as sure as the values "
-        "are exact"
-    )
+    constant = "{cells} show no spread at all: all units are equal. Their interval has zero width."
     cases = (
         ("single_unit", single, single_unit),
         ("no_value", NOT_MEASURED, no_value),

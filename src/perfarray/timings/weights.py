@@ -121,7 +121,7 @@ def _misspelt(weights: Weights, labels: list[Any], across: str) -> tuple[Note, .
             for name_of_label in near
             if re.sub(r"\d", "", name_of_label) != re.sub(r"\d", "", label)
         ]
-    text = f"weights for what is no label of {across!r} are left out: {', '.join(pairs[:5])}"
+    text = f"Weights for what is no label of {across!r} are left out: {', '.join(pairs[:5])}"
     return (Note("unused", text, {"labels": pairs}, aside=True),) if pairs else ()
 
 

@@ -251,8 +251,8 @@ def _odd_rows(section: str, source: Source, offset: int) -> ReportRuns:
         if not 1 <= len(runs) <= 2 or None in runs:
             raise source.error(
                 f"line {_line(source.text, offset + match.start())} is {match[0][:100]!r}. "
-                "Expected a benchmark, then copies, run time, rate and a status (S, *, NR, CE, "
-                "RE or VE), once or twice"
+                "Expected a benchmark and once or twice: copies, run time, rate and a status "
+                "(S, *, NR, CE, RE or VE)"
             )
         rows += [
             (name, *run, bool(peak))
