@@ -147,7 +147,7 @@ def test_a_rate_is_the_mirror_image(times):
 
 def test_little_to_learn_is_said(times):
     with pytest.warns(
-        perfarray.PerfarrayWarning, match="learned little in 1 of 1 suites"
+        perfarray.PerfarrayWarning, match="changes little in 1 of 1 suites"
     ) as caught:
         result = times.isel(benchmark=0, version=[0, 1], drop=True).perf.compare(
             "old", prior="suite"

@@ -220,7 +220,7 @@ test_layouts = readings(
                 "session_label": [[str(day), str(day + 1)] for day in range(6)],
                 "notes": ["numbering"],
             },
-            r"name 7 different labels of 'session', .* 2 of them in one place: .* inside 'machine'",
+            r"name 7 different labels of 'session', .* 2 of them together.* inside 'machine'",
         ),
         (
             "sessions of different builds differ, even if their names are equal",

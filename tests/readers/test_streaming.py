@@ -259,7 +259,7 @@ def test_what_cannot_be_streamed(table, tmp_path, monkeypatch, reason, suffix):
     [
         (
             lambda table: pd.concat([table, table.iloc[[3]]]),
-            "repeat a measurement, the first is row 91 under the header",
+            "repeat a measurement. The first is row 91 under the header",
         ),
         (
             lambda table: table.assign(time_ms=table["time_ms"].where(table.index != 40, -1.0)),

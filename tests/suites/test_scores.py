@@ -141,7 +141,7 @@ def test_a_mean_is_never_taken_over_another_suite(suite):
     with pytest.warns(
         UserWarning,
         match=(
-            "1 of 4 labels of 'benchmark' were not measured in every cell and are left out of all"
+            "1 of 4 labels of 'benchmark' were not measured in every cell. They are left out of all"
         ),
     ) as caught:
         found = times.perf.suite_score()
@@ -670,7 +670,7 @@ def test_ranks_that_cannot_say_anything(suite):
     with pytest.warns(
         UserWarning,
         match=(
-            "2 of 2 cells have no benchmark with runs enough.*measure 4 executions a side, or "
+            "2 of 2 cells have no benchmark with enough runs.*Measure 4 executions a side, or "
             "give sides='one': 3 do"
         ),
     ) as said:

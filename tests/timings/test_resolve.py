@@ -65,7 +65,7 @@ REFUSED = [
     (lambda: TIMES.perf.counts(levels=("execution", "execution")), "names something twice"),
     (
         lambda: TIMES.perf.counts(levels=("iteration", "execution")),
-        r"wrong order.*outermost .* outside in, \('execution', 'iteration'\)",
+        r"wrong order.*outermost to the innermost: \('execution', 'iteration'\)",
     ),
     (
         lambda: xr.DataArray([["a", "b"]], dims=("benchmark", "execution")).perf.counts(),

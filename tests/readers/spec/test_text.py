@@ -229,7 +229,7 @@ test_a_row_that_is_none = refusals(
     [
         (
             "500.alpha_r  1  100",
-            "line 7: '500.alpha_r  1  100'; expected a benchmark, then copies, run time",
+            "line 7 is '500.alpha_r  1  100'. Expected a benchmark and once or twice: copies, run time",
         ),
         *(
             (row, "line 7")
