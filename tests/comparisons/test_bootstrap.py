@@ -467,7 +467,7 @@ def test_a_changed_distribution_is_refused(suite):
     drawn = suite.perf.bootstrap_distribution(rng=1)
     with pytest.raises(
         ValueError,
-        match="'observed' lies outside all 1000 replicates. Were the replicates changed alone",
+        match=r"'observed' lies outside all 1000 replicates\. Were the replicates changed alone",
     ):
         (drawn * 1000).perf.bootstrap_interval()
     scaled = (drawn * 1000).assign_coords(observed=drawn["observed"] * 1000)

@@ -81,7 +81,7 @@ def in_order(
 
 
 def in_words(changes: "xr.Dataset", dim: str) -> str:
-    """Write what orders the labels of a history, which lie in time."""
+    """Write by what the labels of a history are ordered."""
     by = str(changes.attrs["order"])
     ends = f"{plural(dim).capitalize()} from {changes[dim].values[0]} to {changes[dim].values[-1]}"
     if by in (STORED, "reversed"):

@@ -260,7 +260,7 @@ def _differing(notes: "Sequence[Note]", *codes: str) -> str:
 
 
 def _beginnings(old: list[str], new: list[str]) -> str:
-    """Say by which beginning the names of both sides differ, such as a folder; "" otherwise."""
+    """Name the prefixes by which names of both sides differ, such as folders; "" otherwise."""
     for baseline, candidate in product(old[:1], new):
         folders = zip(reversed(baseline.split("/")), reversed(candidate.split("/")), strict=False)
         end = "/".join(
@@ -348,7 +348,7 @@ def _one_sided(verdicts: Comparison, result: "xr.Dataset") -> list[str]:
             if len(names) > MOST_NAMES
             else []
         )
-    # In one of several metrics, a benchmark without it has another.
+    # A benchmark without one of several metrics has another one.
     neither = (
         max(0, result.sizes.get(BENCHMARK, 0) - len({row.get(BENCHMARK) for row in verdicts.rows}))
         if METRIC in verdicts.attrs

@@ -11,7 +11,7 @@ from perfarray.cli.forms import Answer, Target, answering, described, give
 from perfarray.cli.problems import NOTHING_SLOWER
 from perfarray.cli.reading import read_one
 
-SEED: Final = 1  # the same files give the same answer
+SEED: Final = 1  # a fixed seed: the same files give the same answer
 
 OPTIONS: Final = options.spoken("shared predictors response model")
 

@@ -208,7 +208,7 @@ def give(
         for note in answer.content.get("notes", ())
         if note.get("aside")
     ]
-    # What a mark in the table means stands below it whatever is explained.
+    # The meaning of a mark stands below the table, with --explain or without.
     marks = [text for code, text in asides if code in OF_MARKS]
     legend = (*answer.legend, *(text for code, text in asides if code not in OF_MARKS))
     answer = replace(

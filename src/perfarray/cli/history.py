@@ -19,7 +19,7 @@ from perfarray.conventions import BENCHMARK, HIGHER, plural
 if TYPE_CHECKING:
     import xarray as xr
 
-HOST, DRIFT = "host", "drift"  # the causes of what is not one change of the code
+HOST, DRIFT = "host", "drift"  # causes other than a change of the code
 
 SHOWN = (
     "estimate",
@@ -108,7 +108,7 @@ def history(
             "position"
         )
         if any(note.code == "assumed_order" for note in changes.perf.notes()):
-            # The order of rows and files says less than that of an array somebody built.
+            # The order of rows and files is weaker evidence than the order of an array in memory.
             raise ValueError(
                 f"the order of the {times.sizes[along]} {plural(along)} is not known: nothing "
                 f"in {archive!r} dates them. Say order='stored' if the oldest is the first, or "

@@ -33,7 +33,7 @@ STORED = ("percentile", "basic")  # methods that need replicates alone
 # replicates from which on an observed statistic outside all of them is an error and not chance
 FEWEST = 20
 
-# What follows for limits of replicates that can only rise, or only fall, with what was stopped.
+# The consequence for limits whose replicates only rise, or only fall, with stopped runs.
 STOPPED = (
     "The limits hold whatever the stopped runs would have taken. An estimate that depends on "
     "them is a bound, or NaN"
@@ -122,7 +122,7 @@ def bootstrap_distribution(
     array, nest, note = data.array, data.levels, None
     compared = [str(dim) for dim in array.dims if dim not in (*nest, BENCHMARK)]
     common = shared_levels(data, shared) if shared is not None or resample != "flat" else ()
-    # How many levels, from the outermost, the benchmarks share.
+    # The number of outer levels that the benchmarks share.
     joint = next((number for number, level in enumerate(nest) if level not in common), len(nest))
     joint = joint if BENCHMARK in (*array.dims, *array.coords) else 0
     plan = check_resampling(data, resample, n_resamples, rng, joint=joint > 0 or paired is not None)
@@ -132,7 +132,7 @@ def bootstrap_distribution(
     cells, groups = cell_keys([array], nest), cell_keys([array], nest, excluded=alike)
     pairs = groups if paired is None else cell_keys([array], nest, excluded=compared + alike)
     outer = [nest[:depth] for depth in range(1, max(joint, paired is not None) + 1)]
-    # Of every outer nest, the units that any cell of a group measured
+    # The units of each outer nest that any cell of a group measured
     present = []
     for names in outer:
         kept = (*names, *(pairs if len(names) == 1 else groups).dims)

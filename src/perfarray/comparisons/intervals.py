@@ -44,7 +44,7 @@ from perfarray.timings.units import UNITS
 from perfarray.timings.validation import check_choice, check_confidence_level
 from perfarray.timings.zeros import Positive
 
-# What follows for a mean of runs that were stopped at a limit
+# The consequence for a mean of runs that were stopped at a limit
 OPEN = "The mean is a bound. Its limit towards what they would have been is open"
 
 

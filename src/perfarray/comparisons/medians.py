@@ -65,7 +65,7 @@ def of_runs(
 
 @check(BEYOND)
 def beyond_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count the cells of which a limit lies beyond all runs.
+    """Count the cells with a limit beyond all runs.
 
     Of ranks, those whose sides have other spreads, at an error rate of 5 %.
     """

@@ -152,7 +152,7 @@ def check_options(
     check_prior(options.prior, options.method)
     unmoderated = None if options.method in WITH_PRIOR else options.method
     check_between(options.between, method=unmoderated, paired=options.paired)
-    if options.drawn:  # several metrics, and calls at other levels, draw the same
+    if options.drawn:  # Several metrics, and calls at other levels, use the same draws.
         return options._replace(rng=str(describe_key(key_of(rng))[RNG_KEY]))
     return options
 

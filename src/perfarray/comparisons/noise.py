@@ -97,7 +97,7 @@ def shape_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
 
 
 def _skewed_together(result: xr.Dataset, few: Mask) -> bool:
-    """Return whether the units of cells that have few are skewed on the whole.
+    """Return whether cells with few units are skewed on the whole.
 
     The skewness of few units is far from normal, the mean of several of these is not. Of benchmarks
     whose units are correlated by r, the cubes are by r^3. Cells with the same units, as of several

@@ -51,7 +51,7 @@ ROUNDING = (
     float(np.finfo(float).eps) ** 2
 )  # relative variance up to which means of equal values differ by rounding
 UNITS_DIM = "units"
-LARGEST = 1e6  # degrees of freedom of a pilot that are as good as any more
+LARGEST = 1e6  # degrees of freedom of a pilot beyond which more change nothing
 
 
 def required_units(
@@ -175,7 +175,7 @@ def _required_of_metric(
     attrs: dict[str, Any],
     metric: str | list[str] | None,
 ) -> xr.Dataset:
-    """Plan for one metric what the attrs describe; `risk` is that of its cells together."""
+    """Plan one metric as the attrs describe; `risk` holds for all its cells together."""
     learn, paired = "prior" in attrs, attrs.get("paired")
     pair = resolve_pair(
         times,

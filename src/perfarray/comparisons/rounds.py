@@ -16,7 +16,7 @@ from perfarray.timings.resolve import Timings
 
 MEASURED_IN_ROUNDS: Final = "measured_in_rounds"
 LEVEL: Final = 0.005
-LEAST: Final = 0.3  # correlation from which on pairs have narrower limits, at ten units
+LEAST: Final = 0.3  # With ten units, pairs have narrower limits from this correlation on.
 
 
 def rounds_note(pair: Pair) -> Note | None:

@@ -1,4 +1,4 @@
-"""What sessions vary by, from other timings, for sides of one session each: `between=`."""
+"""The variation between sessions, from other timings, where each side is one session."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -243,7 +243,7 @@ def _of_components(components: xr.Dataset, pair: Pair) -> xr.Dataset:
     squares = components["level_variance"] / square
     if "repetitions" in components:
         counts = components["repetitions"]
-    else:  # of pooled pilots S_i^2 - T_i^2 = S_(i-1)^2 / n tells the repetitions
+    else:  # In pooled pilots, S_i^2 - T_i^2 = S_(i-1)^2 / n gives the repetitions.
         counts = (squares / (squares - variance).shift({LEVEL: 1})).where(
             squares[LEVEL] != names[0], components["df"] + 1
         )

@@ -27,7 +27,7 @@ from perfarray.timings.zeros import Positive
 
 RUNS = "runs"
 
-# By start, the coverage of the usual interval of 95 % of a mean at a stop, for normal and
+# Rows: start, then coverage of the usual 95 % interval of a mean at a stop, for normal and
 # exponential units: the least over half-widths.
 COVERED = ((2, 88, 77), (3, 91, 78), (5, 92, 83), (10, 93, 86), (30, 94, 91))
 

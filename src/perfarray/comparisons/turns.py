@@ -31,7 +31,7 @@ def sequence_note(times: Data, baseline: object, pair: Pair) -> Note | None:
     new_is_first = bool(first < next_first)
     gap = next_first - last if new_is_first else first - next_last
     if max(dates.nunique() for dates in sides) == 1:
-        # Of one date a side, when it began: in turns, both would begin at once.
+        # Each side has one date, its beginning. Measured in turns, both would begin together.
         array = pair.candidate.array if new_is_first else pair.baseline.array
         if is_chunked(array) or array.attrs.get("units") != SECONDS:
             return None

@@ -83,7 +83,9 @@ def strip(
     names = [name, "lower", "upper"] if has_limits else [name]
     result = result[names].compute().squeeze([dim for dim in result[name].dims if dim != along])
     ax = axes_for(ax, (8.0, 4.0))
-    first_title = ax.get_title(loc="left")  # what is drawn over another result leaves it its title
+    first_title = ax.get_title(
+        loc="left"
+    )  # A second result in the same Axes keeps the title of the first.
     x = np.arange(1.0, result.sizes[along] + 1)
     title = f"{name.capitalize()} along {along}"
     if has_limits:
@@ -102,7 +104,7 @@ def strip(
             zorder=3,
         )
     if truth is not None:
-        # above the intervals: a reader sees which contain it
+        # Drawn above the intervals, to show which of them contain it.
         draw_reference(ax, truth, "true", is_horizontal=True, zorder=2)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlim(x[0] - 0.7, x[-1] + 0.7)
