@@ -328,7 +328,7 @@ def test_the_suite_row_of_medians():
     assert one == pytest.approx(other, rel=0.2)
     single = SUITE.isel(benchmark=0).perf.compare("old", statistic="median")
     assert single["suite_lower"].item() == single["lower"].item()
-    with pytest.raises(ValueError, match="choose method='order_statistics'"):
+    with pytest.raises(ValueError, match="Choose method='order_statistics'"):
         SUITE.perf.compare("old", statistic="median", method="bca", shared="binary")
 
 

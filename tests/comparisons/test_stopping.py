@@ -202,7 +202,7 @@ def test_what_is_said_of_too_few_units():
     constant = perfarray.from_samples({"old": [1.0] * 5, "new": [1.0, 1.0, 1.0, 1.0, 2.0]})
     with pytest.warns(
         perfarray.PerfarrayWarning,
-        match="2 of 2 cells stop at executions that show no spread at all",
+        match="2 of 2 cells stop at executions that show no spread",
     ):
         assert (constant.perf.stopping(half_width=0.01, start=3)["required"] == 3).all()
     with pytest.warns(perfarray.PerfarrayWarning, match="2 of 2 cells have no measured value"):

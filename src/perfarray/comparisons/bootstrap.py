@@ -35,7 +35,7 @@ FEWEST = 20
 
 # The consequence for limits whose replicates only rise, or only fall, with stopped runs.
 STOPPED = (
-    "The limits hold whatever the stopped runs would have taken. An estimate that depends on "
+    "The limits hold whatever they would have taken. An estimate that depends on "
     "them is a bound, or NaN"
 )
 

@@ -25,7 +25,7 @@ BEYOND = "beyond"
 SPREAD_OUTPUTS = outputs(spread_pvalue="p-value of equal spreads of both sides' logarithms")
 
 STOPPED = (
-    "The limits hold whatever the stopped runs would have taken. A ratio decided by a stopped "
+    "The limits hold whatever they would have taken. A ratio decided by a stopped "
     "run is a bound, or NaN"
 )
 
