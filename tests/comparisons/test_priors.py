@@ -200,7 +200,7 @@ def test_two_or_three_benchmarks_share_nothing(times, number):
     """Their variances say nearly nothing of what they have in common: limits are those without a
     prior, and a note says so."""
     few = times.isel(benchmark=slice(number))
-    with pytest.warns(perfarray.PerfarrayWarning, match="fewer than 4 benchmarks"):
+    with pytest.warns(perfarray.PerfarrayWarning, match="Fewer than 4 benchmarks"):
         result = few.perf.compare("old", prior="suite", method="log_delta")
     assert (result["prior_df"] == 0).all()
     np.testing.assert_allclose(

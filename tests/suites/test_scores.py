@@ -197,7 +197,7 @@ def test_a_cell_without_data_lacks_no_benchmark(suite, name, keywords):
     told = (
         []
         if name in WITHOUT_BASELINE
-        else ["1 of 4 cells have no benchmark measured on both sides. Their answers are NaN"]
+        else ["1 of 4 cells have no benchmark measured on both sides. Their answers are NaN."]
     )
     assert [str(warning.message) for warning in caught] == told
     assert "unmatched" not in found.attrs
