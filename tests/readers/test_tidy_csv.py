@@ -239,7 +239,7 @@ test_what_is_wrong_is_said = refusals(
         ),
         (
             "benchmark,execution,iteration,time\nfft,0,0,1\nfft,0,1,2\nfft,0,1,3\n",
-            r"1 rows repeat a measurement, the first is row 3 under the header \(benchmark=fft, ",
+            r"1 rows repeat a measurement. The first is row 3 under the header \(benchmark=fft, ",
         ),
         (
             "# units: s\nbenchmark,time_ms\nfft,5\n",

@@ -207,7 +207,7 @@ def test_tables_are_read_whatever_their_index():
         .equals(frame.perf.to_timings(**keywords))
     )
     message = (
-        "1 rows repeat a cell that already has a value, the first at benchmark=a, execution=0, "
+        "1 rows repeat a cell that already has a value. The first is benchmark=a, execution=0, "
         "iteration=0"
     )
     with pytest.raises(ValueError, match=message):

@@ -137,7 +137,7 @@ def coverage(
     if not checked.truth:
         raise ValueError(
             f"{checked.name} has no interval whose truth is known from sizes, variances and "
-            f"ratio; {listed(TRUTHS)} have"
+            f"ratio. {listed(TRUTHS)} have one"
         )
     if checked.truth == COMPONENTS and ignored:
         raise ValueError(
@@ -411,7 +411,7 @@ def _count_decisions(
 def _judge_decision(
     method: Method, sides: list[xr.DataArray], point: Point, *, threshold: xr.DataArray, risk: float
 ) -> xr.Dataset:
-    if "threshold" in method.takes:  # a method with its own threshold is called for each
+    if "threshold" in method.takes:  # A method with its own threshold is called once per threshold.
         decisions = [
             decided(method, ask(method, sides, threshold=value), value, risk)
             for value in threshold.values.ravel().tolist()
@@ -426,7 +426,7 @@ def _judge_decision(
     truth = xr.DataArray(np.log(point.ratio))
     truth = truth.mean(
         [dim for dim in truth.dims if dim not in decision["seen"].dims]
-    )  # a suite's, of an answer for the suite
+    )  # For an answer of the suite, take that of the suite.
     opposite = decision["seen"] & (decision["direction"] * truth < 0)
     return xr.Dataset(
         {

@@ -73,10 +73,8 @@ def check_method(method: str | Callable[..., Any], options: Mapping[str, Any]) -
     parameters = inspect.signature(function).parameters if callable(function) else {}
     if function is None or not parameters or (public and next(iter(parameters)) != "times"):
         raise ValueError(
-            f"method {method!r} is not known; give the public name of a function of timings, "
-            "such as "
-            f"{listed(sorted((*TRUTHS, *TESTS)), 20)}, or a callable f(times, baseline), or "
-            "f(times)"
+            f"method {method!r} is not known. Give a callable f(times, baseline) or f(times), or "
+            f"the name of a function: {listed(sorted((*TRUTHS, *TESTS)), 20)}"
         )
     positional = [
         parameter
@@ -154,9 +152,9 @@ def _along_experiments(value: Any, name: str, method: Method, count: int) -> xr.
         array = array.expand_dims(EXPERIMENT)
     if array.sizes.get(EXPERIMENT) != count:
         raise ValueError(
-            f"{name} of the answer of {method.name} has the dims {dict(array.sizes)}, and "
-            f"{count} experiments were given at once, along "
-            f"the dim {EXPERIMENT!r}: let the answer keep it, or take batch=1"
+            f"{name} of the answer of {method.name} has the dims {dict(array.sizes)}. It needs "
+            f"{count} experiments along the dim {EXPERIMENT!r}. Let the answer keep this dim, or "
+            "take batch=1"
         )
     return array.drop_vars(
         [name for name in array.coords if name not in array.dims or name == EXPERIMENT]

@@ -109,7 +109,7 @@ def calibrate(
     key = key_of(rng)
     checked = check_rules(rules, data.levels, tau, level, str(describe_key(key)["rng_key"]))
     bare = array.drop_vars(list(array.coords))
-    with collecting_notes():  # as many units again, of which nothing is different
+    with collecting_notes():  # a second set of units without any difference
         comparison = compare(bare, bare, levels=data.levels, threshold=tau, confidence_level=level)
     numbers = cell_keys([array], data.levels).transpose(*cells).values.ravel()
     counts = _count_alarms(
@@ -248,7 +248,7 @@ def _result(
         mean, silent_share = rate.mean(axis=1), unanswered.mean(axis=1)
     if number > 1:
         error = rate.std(axis=1, ddof=1) / np.sqrt(number)
-    silent = (unanswered == 1).all(axis=1)  # a rule that never answers has no rate
+    silent = (unanswered == 1).all(axis=1)  # A rule that never answers has no rate.
     unit = {"units": "1"}
     variables: dict[str, Any] = {
         "false_alarm_rate": (
@@ -319,7 +319,7 @@ def _summary(result: xr.Dataset) -> Note:
 
 
 def _caveats(result: xr.Dataset, data: Timings) -> Note:
-    """Say what the rates and their errors rest on."""
+    """Describe the splits behind the rates and their errors."""
     unit, n = data.levels[0], result["n"].values
     units, most, split_cells = plural(unit), int(n.max()), int((n > 1).sum())
     above = LEVELS[: LEVELS.index(unit)] if unit in LEVELS else ()

@@ -106,11 +106,14 @@ def _perfarray(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version and leave."
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help=("Print the version and exit."),
         ),
     ] = False,
 ) -> None:
     """Benchmark timings: where the variation comes from, what is faster, by how much, and how sure.
 
-    Begin with: perfarray demo, or, with a file or folder of yours: perfarray results/
+    Begin with: perfarray demo. With your own file or folder: perfarray results/
     """

@@ -62,23 +62,23 @@ def compare(
         str,
         typer.Option(
             help=(
-                "What is compared: mean, median, or of the iterations of each execution min, "
-                "max, or a percentile, as in p99."
+                "Compare the mean or the median. Or of each execution's iterations: min, max, "
+                "or a percentile such as p99."
             )
         ),
     ] = "mean",
     value: Annotated[
         str | None,
-        typer.Option(
-            help="The level whose repetitions are the runs of a median; default: execution."
-        ),
+        typer.Option(help="Take the median over repetitions of this level. Default: execution."),
     ] = None,
     method: Annotated[
         str | None,
         typer.Option(
-            help="Of the intervals and p-values: fieller (default of means), studentized, ..., "
-            "order_statistics (default of medians), "
-            "rank (of medians, if both sides have one shape); a bootstrap draws the same each time."
+            help=(
+                "Choose the method of intervals and p-values. Default: fieller for means, "
+                "order_statistics for medians. Others: studentized (bootstrap, always the same "
+                "draws), rank (medians, if both sides have one shape), ..."
+            )
         ),
     ] = None,
     nest: options.Nest,
@@ -86,8 +86,8 @@ def compare(
         Literal["suite"] | None,
         typer.Option(
             help=(
-                "Learn the variances from all benchmarks together: more answers from 3 to 5 "
-                "runs of 8 benchmarks or more."
+                "Estimate variances from all benchmarks together. This gives more answers with "
+                "3 to 5 runs of 8 benchmarks or more."
             )
         ),
     ] = None,
@@ -95,10 +95,11 @@ def compare(
         str | None,
         typer.Option(
             metavar="PLACE|SD,DF",
-            help="Where each side is one session: a folder or nightly archive with several of "
-            "the same benchmarks; intervals then hold "
-            "what sessions vary by. Or their relative standard deviation and its degrees of "
-            "freedom: 1%,5.",
+            help=(
+                "Include the variation between sessions where each side is one session. Give a "
+                "folder with several sessions of the same benchmarks. Or give their relative "
+                "standard deviation and its degrees of freedom: 1%,5."
+            ),
         ),
     ] = None,
     shared: options.Shared = None,
@@ -110,37 +111,40 @@ def compare(
         typer.Option(
             "--same-machine",
             help=(
-                "Give no verdict, exit code 2, where the sides were measured on different machines."
+                "Give no verdict (exit code 2) if the sides were measured on different machines."
             ),
         ),
     ] = False,
     only_changes: Annotated[
-        bool, typer.Option("--only-changes", help="Leave out what is equivalent or inconclusive.")
+        bool,
+        typer.Option(
+            "--only-changes", help=("Leave out benchmarks that are equivalent or inconclusive.")
+        ),
     ] = False,
     show_all: Annotated[
         bool,
         typer.Option(
             "--all",
             help=(
-                f"Print every row; of more than {MAX_ROWS} the screen shows the "
-                f"{LARGEST_CHANGES} largest changes."
+                f"Print every row. Default: of more than {MAX_ROWS} rows, the {LARGEST_CHANGES} "
+                "largest changes."
             ),
         ),
     ] = False,
     target: Target,
 ) -> None:
-    """Compare every benchmark in NEW with OLD: is it faster, by how much, how sure.
+    """Say which benchmarks are faster or slower in NEW than in OLD, by how much, how surely.
 
-    With one place, compare the labels of a dim in it with one of them (of two benchmarks the second
-    with the first): perfarray compare results/ --dim machine --baseline laptop
+    With one input, compare the labels of a dim inside it:
+    perfarray compare results/ --dim machine --baseline laptop
 
-    --explain says how to read the answer; what hardware and software explain is the question of
-    `perfarray explain`.
+    --explain says how to read the answer. `perfarray explain` finds hardware and software that
+    explain performance.
 
     Exit code 0: nothing is slower.
     Exit code 1: a benchmark or the suite is slower.
-    Exit code 2: no answer; a file cannot be read, no benchmark is on both sides, a single execution
-    shows no spread, a wrong option, or different machines where --same-machine was given.
+    Exit code 2: no answer: a file cannot be read, no benchmark is on both sides, a single execution
+    shows no spread, an option is wrong, or machines differ with --same-machine.
 
     Example: perfarray compare old.json new.json --threshold 2% --correction holm
     """
@@ -254,7 +258,7 @@ def _differing(notes: "Sequence[Note]", *codes: str) -> str:
 
 
 def _beginnings(old: list[str], new: list[str]) -> str:
-    """Say by which beginning the names of both sides differ, such as a folder; "" otherwise."""
+    """Name the prefixes by which names of both sides differ, such as folders; "" otherwise."""
     for baseline, candidate in product(old[:1], new):
         folders = zip(reversed(baseline.split("/")), reversed(candidate.split("/")), strict=False)
         end = "/".join(
@@ -342,7 +346,7 @@ def _one_sided(verdicts: Comparison, result: "xr.Dataset") -> list[str]:
             if len(names) > MOST_NAMES
             else []
         )
-    # In one of several metrics, a benchmark without it has another.
+    # A benchmark without one of several metrics has another one.
     neither = (
         max(0, result.sizes.get(BENCHMARK, 0) - len({row.get(BENCHMARK) for row in verdicts.rows}))
         if METRIC in verdicts.attrs

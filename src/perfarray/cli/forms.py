@@ -65,15 +65,18 @@ Output = Annotated[
     Literal["table", "markdown", "csv", "json", "html", "github", "junit"] | None,
     typer.Option(
         help=(
-            "The form of the answer: table (default), markdown, html, csv and json in full "
-            "precision; github (annotations) or junit (XML) for build servers."
+            "Choose the form of the answer. csv and json have full precision; github "
+            "(annotations) and junit (XML) are for build servers. Default: table."
         )
     ),
 ]
 Json = Annotated[
     bool,
     typer.Option(
-        "--json", help="As --output json: one object (NaN is null, infinite limits are texts)."
+        "--json",
+        help=(
+            "Print one JSON object (NaN is null, infinite limits are texts), as --output json does."
+        ),
     ),
 ]
 
@@ -86,17 +89,15 @@ def form(
             "-o",
             metavar="FILE",
             help=(
-                "Write the answer there, and print its outcome; .md, .csv, .json, .html and .xml "
-                "(junit) say the form."
+                "Write the answer to FILE, and print only its outcome. .md, .csv, .json, .html "
+                "and .xml (junit) set the form."
             ),
         ),
     ] = None,
     json: Json = False,
     explain: Annotated[
         bool,
-        typer.Option(
-            "--explain", help="Say how to read the answer, and all that should be known of it."
-        ),
+        typer.Option("--explain", help="Explain how to read the answer, with all notes."),
     ] = False,
 ) -> Form:
     """Return the form that was asked for, by name or by the suffix of the file.
@@ -212,7 +213,7 @@ def give(
         for note in answer.content.get("notes", ())
         if note.get("aside")
     ]
-    # What a mark in the table means stands below it whatever is explained.
+    # The meaning of a mark stands below the table, with --explain or without.
     marks = [text for code, text in asides if code in OF_MARKS]
     legend = (*answer.legend, *(text for code, text in asides if code not in OF_MARKS))
     answer = replace(

@@ -44,8 +44,8 @@ from perfarray.timings.units import UNITS
 from perfarray.timings.validation import check_choice, check_confidence_level
 from perfarray.timings.zeros import Positive
 
-# What follows for a mean of runs that were stopped at a limit
-OPEN = "the limit of the mean towards what they would have been is open, and the estimate a bound"
+# The consequence for a mean of runs that were stopped at a limit
+OPEN = "The mean is a bound. Its limit towards what they would have been is open"
 
 
 @for_each_metric

@@ -25,8 +25,8 @@ BEYOND = "beyond"
 SPREAD_OUTPUTS = outputs(spread_pvalue="p-value of equal spreads of both sides' logarithms")
 
 STOPPED = (
-    "limits hold whatever they would have taken, and a ratio decided by a stopped run is a bound, "
-    "or NaN where both sides are"
+    "The limits hold whatever they would have taken. A ratio decided by a stopped "
+    "run is a bound, or NaN"
 )
 
 
@@ -65,7 +65,7 @@ def of_runs(
 
 @check(BEYOND)
 def beyond_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count the cells of which a limit lies beyond all runs.
+    """Count the cells with a limit beyond all runs.
 
     Of ranks, those whose sides have other spreads, at an error rate of 5 %.
     """

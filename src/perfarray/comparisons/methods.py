@@ -152,7 +152,7 @@ def check_options(
     check_prior(options.prior, options.method)
     unmoderated = None if options.method in WITH_PRIOR else options.method
     check_between(options.between, method=unmoderated, paired=options.paired)
-    if options.drawn:  # several metrics, and calls at other levels, draw the same
+    if options.drawn:  # Several metrics, and calls at other levels, use the same draws.
         return options._replace(rng=str(describe_key(key_of(rng))[RNG_KEY]))
     return options
 
@@ -259,9 +259,9 @@ def _bootstrap(
     several = any(sides[0].sizes.get(dim, 1) > 1 for dim in across)
     if options.medians and (rules.shared or rules.paired) and several:
         raise ValueError(
-            f"method={rules.method!r} draws each benchmark alone where medians are compared, "
-            "and these have common units (shared= or "
-            f"paired=); choose method='{ORDER_STATISTICS}', or statistic='mean'"
+            f"method={rules.method!r} of medians draws each benchmark by itself. Here benchmarks "
+            f"have common units (shared= or paired=). Choose method='{ORDER_STATISTICS}', or "
+            "statistic='mean'"
         )
     runs = pair.candidate._replace(levels=nest[: depth + 1]) if options.medians else pair.candidate
     plan = check_resampling(

@@ -16,7 +16,7 @@ from perfarray.timings.resolve import Timings
 
 MEASURED_IN_ROUNDS: Final = "measured_in_rounds"
 LEVEL: Final = 0.005
-LEAST: Final = 0.3  # correlation from which on pairs have narrower limits, at ten units
+LEAST: Final = 0.3  # With ten units, pairs have narrower limits from this correlation on.
 
 
 def rounds_note(pair: Pair) -> Note | None:
@@ -39,9 +39,8 @@ def rounds_note(pair: Pair) -> Note | None:
     units = plural(level)
     text = (
         f"{units.capitalize()} of one label move together on both sides (mean correlation "
-        f"{correlation:.2f}, p {pvalue:.2g}), as those of "
-        f"one round of measurements do. If they are rounds, paired={level!r} compares inside "
-        "each, with narrower limits."
+        f"{correlation:.2f}, p {pvalue:.2g}). Rounds of measurements look like this. If they are "
+        f"rounds, paired={level!r} compares inside each, with narrower limits."
     )
     return Note(
         MEASURED_IN_ROUNDS,

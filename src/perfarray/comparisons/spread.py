@@ -15,8 +15,7 @@ from perfarray.timings.zeros import cell_names
 # units
 FALSE = 0.01
 
-# The ratio of spreads from which on a change matters: long runs show smaller ones that nobody would
-# act on
+# Smaller ratios of spreads do not matter: long runs show them, and nobody would act on them.
 MATTERS = 1.5
 
 # Cells that a message names
@@ -41,7 +40,7 @@ def spread_note(pair: Pair) -> Note | None:
         core=[nest, nest],
         outputs=outputs(pvalue="", candidate_spread="", baseline_spread=""),
     )
-    # Each pair of labels is tested twice where every label is a baseline.
+    # If every label is a baseline, each pair of labels is tested twice.
     changed = tests["pvalue"] * np.count_nonzero(~np.isnan(tests["pvalue"])) <= FALSE
     changed &= np.abs(np.log(tests["candidate_spread"] / tests["baseline_spread"])) >= np.log(
         MATTERS

@@ -107,7 +107,7 @@ def _single_sessions(times: Data, baseline: object, options: Options) -> tuple[D
 
 
 def _positive(options: Options) -> Positive:
-    """Return what must be above 0 in a cell.
+    """Return which values of a cell must be above 0.
 
     Fieller's theorem takes zeros. Ratios that are drawn, and logs, do not.
     """

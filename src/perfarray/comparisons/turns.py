@@ -31,7 +31,7 @@ def sequence_note(times: Data, baseline: object, pair: Pair) -> Note | None:
     new_is_first = bool(first < next_first)
     gap = next_first - last if new_is_first else first - next_last
     if max(dates.nunique() for dates in sides) == 1:
-        # Of one date a side, when it began: in turns, both would begin at once.
+        # Each side has one date, its beginning. Measured in turns, both would begin together.
         array = pair.candidate.array if new_is_first else pair.baseline.array
         if is_chunked(array) or array.attrs.get("units") != SECONDS:
             return None
@@ -42,9 +42,9 @@ def sequence_note(times: Data, baseline: object, pair: Pair) -> Note | None:
         return None
     names = ("candidate", "baseline") if new_is_first else ("baseline", "candidate")
     text = (
-        f"all runs of the {names[0]} were measured before those of the {names[1]}, by their "
-        "dates: what made the machine slower meanwhile "
-        "looks like a change; measure both in turns"
+        f"By their dates, all runs of the {names[0]} came before those of the {names[1]}. A "
+        "machine that became slower or faster meanwhile looks like a change. Measure both in "
+        "turns."
     )
     return Note(
         "measured_in_sequence",

@@ -80,7 +80,7 @@ SUITE_OUTPUTS = {
 }
 
 
-# Of judged p-values, those that are corrected, and what follows
+# p-values that are corrected, and the variables that follow from them
 PVALUES = ("pvalue", "pvalue_equivalent", "pvalue_not_slower")
 CORRECTED = ("pvalue_adjusted", "pvalue_equivalent_adjusted", "pvalue_not_slower", "interval_level")
 
@@ -219,7 +219,7 @@ def _compared(
     levels: int,
     row_values: list[bool],
 ) -> list[npt.NDArray[Any]]:
-    """Return verdicts of the arrays of `_arguments`, what only the method has, and checks."""
+    """Return verdicts of the arrays of `_arguments`, outputs of the method, and checks."""
     remaining, rules = iter(arrays), systems.rules
     given = {name: [next(remaining) for _ in range(length)] for name, length in lengths.items()}
     if given["thresholds"]:
@@ -279,7 +279,7 @@ def check_outputs(pair: Pair, options: Options, across: tuple[str, ...]) -> dict
 
 
 def _is_noisy(pair: Pair, options: Options) -> bool:
-    """Return whether the noisier side of ratios is looked at.
+    """Return whether the method depends on the noisier side of ratios.
 
     Limits alone that are drawn do not depend on it.
     """

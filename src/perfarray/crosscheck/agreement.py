@@ -38,7 +38,7 @@ COUNTED = "benchmarks measured on both sides"
 
 # Codes of notes on the units behind all methods
 MOVE_TOGETHER = "move_together"
-OF_UNITS = ("single_unit", "two_units", "few_skewed_units", MOVE_TOGETHER)
+OF_UNITS = ("single_unit", "few_units", "few_skewed_units", MOVE_TOGETHER)
 
 
 @suite_row_for_each

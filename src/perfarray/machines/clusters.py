@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import cast
 
 import numpy as np
 import xarray as xr
@@ -130,10 +129,10 @@ def cluster_machines(
     if numbers.size == 1:
         clusters.attrs["n_clusters"] = int(numbers[0])
     if number is None:
-        return cast(xr.DataArray, add_notes(clusters, _number_note(clusters)))
+        return add_notes(clusters, _number_note(clusters))
     text = f"{{cells}} have fewer than {number} labels of {samples!r} and no clusters"
-    note = count_note("cells_without_answer", text, sizes.values[analysed] < number)
-    return clusters if note is None else cast(xr.DataArray, add_notes(clusters, note))
+    note = count_note("no_value", text, sizes.values[analysed] < number)
+    return clusters if note is None else add_notes(clusters, note)
 
 
 def _cluster_cells(

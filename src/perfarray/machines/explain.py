@@ -263,7 +263,7 @@ def _largest(tables: Tables, responses: Sequence[str]) -> tuple[pd.DataFrame, li
             f"table[table[{SUITE!r}] == ...] selects another; {SUITE!r} in predictors= takes all."
         )
         values = {"suite": suites[0], "suites": several, "rows": [rows[suite] for suite in several]}
-        notes = [*notes, Note("largest_suite", text, values)]
+        notes = [*notes, Note("several_suites", text, values)]
         of_largest = f" of its largest suite, {suites[0]!r}"
         remedy = f" {SUITE!r} in predictors= takes the rows of all suites."
     if len(table) < MIN_ROWS:

@@ -205,7 +205,7 @@ def _each_cell(
     if len(answers) < number:
         n_without = number - len(answers)
         text = f"{n_without} of {along} have too little data and are NaN"
-        notes.append(Note("cells_without_answer", text, {"cells": n_without, "of": number}))
+        notes.append(Note("no_value", text, {"cells": n_without, "of": number}))
     if holes:
         text = f"{len(holes)} cells leave out what was not measured in them: "
         text += "; ".join(holes[:MAX_NAMED])

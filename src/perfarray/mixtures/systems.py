@@ -38,10 +38,10 @@ PLACEMENTS = "placements"
 # Units below which limits of mixtures and of mean differences cover clearly less than their level.
 FEW = 10
 
-BOUNDED = "a probability that depends on their run times is NaN, between `at_least` and `at_most`"
+BOUNDED = "A probability that depends on their run times is NaN, between `at_least` and `at_most`"
 
 UNFITTED = (
-    "a mixture describes runs that ended: answers are NaN where others were stopped; "
+    "A mixture describes runs that ended, so cells with stopped runs are NaN. "
     "method='empirical' bounds them"
 )
 

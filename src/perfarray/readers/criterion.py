@@ -217,7 +217,7 @@ def agree(tables: Sequence[Table]) -> list[Table]:
             sentence = (
                 f"{benchmark}: baseline {baseline!r} is a copy of {NEW!r}, and is marked 'copied'"
             )
-            note = Note("copied_baseline", sentence, {"benchmark": benchmark, BASELINE: baseline})
+            note = Note("marked_copies", sentence, {"benchmark": benchmark, BASELINE: baseline})
             table = replace(
                 table,
                 marks=table.marks | {"copied": np.ones(len(table), dtype=bool)},

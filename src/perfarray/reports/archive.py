@@ -342,7 +342,7 @@ def _explained(
                 notes=(),
                 picture=None,
             )
-        # The summary says of which suite they are.
+        # The summary names their suite.
         table.attrs["findings"] = (
             findings if suite is None else [f"{suite}: {finding}" for finding in findings]
         )

@@ -179,9 +179,9 @@ def _same_index_order(frames: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFr
         for dim in sorted({*dims}.symmetric_difference(names)):
             having, without_rows = (first, name) if dim in dims else (name, first)
             raise ValueError(
-                f"{having!r} has a row for every {dim}, and {without_rows!r} has not: they cannot "
-                "stand side by side; combine results with the "
-                "same dims, or make a table of each"
+                f"{having!r} has a row for every {dim}, but {without_rows!r} has not. They "
+                "cannot stand side by side. Combine results with the same dims, or make a table "
+                "of each"
             )
     return {
         name: frame.reorder_levels(dims) if len(dims) > 1 else frame

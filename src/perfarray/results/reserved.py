@@ -47,7 +47,7 @@ def settle_dims(times: xr.Dataset) -> xr.Dataset:
     if not taken:
         return times
     names = _new_names(taken, times.variables)
-    return cast(xr.Dataset, add_notes(times.rename(names), renamed_note(names)))
+    return add_notes(times.rename(names), renamed_note(names))
 
 
 def renamed_note(names: Mapping[Hashable, str]) -> Note:

@@ -23,8 +23,8 @@ from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.pairs import Pair, resolve_pair, with_worst_case, without_zeros_of_both
 from perfarray.timings.resolve import Data, check_dim
-from perfarray.timings.units import more_units, unit_depth
-from perfarray.timings.validation import check_choice, check_confidence_level, listed
+from perfarray.timings.units import more_units, one_sided_note, unit_depth
+from perfarray.timings.validation import check_choice, check_confidence_level
 from perfarray.timings.weights import Weights, as_weights, check_weights
 from perfarray.timings.zeros import Positive, cell_names
 
@@ -38,8 +38,8 @@ METHODS: Final[Mapping[str, tuple[str, Callable[..., Comparison]]]] = {
 }
 
 BOUND: Final = (
-    "a speedup that hangs on what they would have taken is a bound (a slower candidate: at "
-    "most), or NaN where it is none"
+    "A speedup that depends on the stopped runs is a bound, or NaN. A slower candidate has at "
+    "most this speedup"
 )
 
 
@@ -194,9 +194,9 @@ def speedup_limits_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     needed = (
         f"{units_with_limits(level / 100)} {plural(unit)} a side have them"
         if median
-        else f"measure more {plural(unit)}"
+        else f"Measure more {plural(unit)}"
     )
-    open_ended = f"{{cells}} have a limit at {level:.4g} % that is 0 or infinite: {needed}"
+    open_ended = f"{{cells}} have a limit at {level:.4g} % that is 0 or infinite. {needed}."
     ends = (n > 1) & (result.attrs.get(CENSORED) != "bound") & (np.isinf(upper) | (lower <= 0))
     return count_note("single_unit", single, n == 1), count_note("no_limit", open_ended, ends)
 
@@ -423,8 +423,4 @@ def one_side_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     names, of = cell_names(measured & (result["n"] == 0)), int(measured.sum())
     if not names:
         return ()
-    text = (
-        f"{len(names)} of {of} cells have no measured value on one side: {listed(names, 5)}. "
-        "Their answers are NaN."
-    )
-    return (Note("no_value", text, {"cells": len(names), "of": of, "names": names}),)
+    return (one_sided_note(len(names), of, names),)

@@ -34,9 +34,8 @@ USUAL_LEVEL: Final = (
 )
 
 SURELY: Final = (
-    "a speedup is significant only if it is so whatever they would have taken; the mean of a "
-    "stopped candidate cannot conclude, ranks take "
-    "its runs as the slowest"
+    "A speedup is significant only if it is so whatever they would have taken. The mean of a "
+    "candidate with stopped runs cannot conclude. Ranks take its stopped runs as the slowest"
 )
 STOPPED: Final = "Runs were stopped, and what they would have taken decides: no conclusion."
 

@@ -169,20 +169,20 @@ def too_few_for_ranks(result: xr.Dataset) -> tuple[Note | None, ...]:
     short = result["confidence"].notnull() & result["speedup"].isnull()
     needed = {name: fewest_runs(alpha, tails) for name, tails in TAILS.items()}
     text = (
-        f"{{cells}} have no benchmark with runs enough for a rank-sum p of {alpha:g}: "
-        "confidence and speedup are NaN; "
+        f"{{cells}} have no benchmark with enough runs for a rank-sum p of {alpha:g}. Confidence "
+        "and speedup are NaN. "
     )
-    text += f"measure {needed[sides]} {plural(str(attrs['unit']))} a side"
+    text += f"Measure {needed[sides]} {plural(str(attrs['unit']))} a side"
     text += f", or give sides='one': {needed['one']} do" if needed["one"] < needed[sides] else ""
     text += f". {more_units(attrs, unit=True)}" if (result["n"] == 1).any() else ""
     least = ceil(-log2(1 - level))
     few = (
-        f"{{cells}} have fewer than {least} benchmarks with enough runs; a confidence of "
-        f"{level:g} needs them: the speedup is NaN"
+        f"{{cells}} have fewer than {least} benchmarks with enough runs, which a confidence of "
+        f"{level:g} needs. The speedup is NaN."
     )
     return (
         count_note("few_runs", text, unable, runs=needed[sides]),
-        count_note("few_benchmarks", few, short, benchmarks=least),
+        count_note("few_units", few, short, benchmarks=least),
     )
 
 
@@ -195,15 +195,15 @@ def direction_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         float(result.attrs["alpha"]),
     )
     equal = (
-        f"{{cells}} have no benchmark that differs by its own rank-sum test at {alpha:g}: "
-        "their p is 1 by rule, which does not show "
+        f"{{cells}} have no benchmark that differs by its own rank-sum test at {alpha:g}. Their "
+        "p is 1 by rule, which does not show "
     )
-    equal += "that the sides are equal"
+    equal += "that the sides are equal."
     against = (
-        "{cells} have more benchmarks that are worse than better; only whether the candidate "
-        "is better was tested: exchange the "
+        "{cells} have more benchmarks that are worse than better. Only whether the candidate is "
+        "better was tested. Exchange the "
     )
-    against += "sides to test whether it is worse"
+    against += "sides to test whether it is worse."
     notes = (
         count_note("no_difference", equal, (better == 0) & (worse == 0)),
         count_note("other_direction", against, worse > better),

@@ -31,6 +31,7 @@ from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of, orde
 from perfarray.timings.suite_labels import measured_along, name_suites, suites_hint
 from perfarray.timings.units import (
     describe_unit,
+    one_sided_note,
     unit_depth,
 )
 from perfarray.timings.validation import check_choice, check_count, listed
@@ -283,12 +284,12 @@ def describe_two(
         hint = suites_hint(array, across) if suites is None else ""
         text = (
             f"{len(lacking)} of {matched.sizes[across]} along {across!r} are missing in some "
-            f"cells: {listed(lacking)}; each ratio is over the benchmarks measured on both "
+            f"cells: {listed(lacking)}. Each ratio is over the benchmarks measured on both "
             f"sides{hint}"
         )
         remarks.append(Note("unmatched", text, {"labels": list(map(str, lacking)), "dim": across}))
     if n_left_out:
-        text = f"{n_left_out} shared units ({unit}) lack some benchmarks and are left out"
+        text = f"{n_left_out} shared units ({unit}) lack some benchmarks and are left out."
         remarks.append(Note("incomplete_units", text, {"units": n_left_out}))
     if "suite_benchmarks" in result and not is_chunked(array):
         remarks.append(_one_sided_note(result["suite_benchmarks"], pair, across))
@@ -327,11 +328,7 @@ def _one_sided_note(benchmarks: xr.DataArray, pair: Pair, across: str) -> Note |
     if not without.any() or not (benchmarks > 0).any():
         return None
     numbers = int(without.sum()), int(measured.sum())
-    text = (
-        f"{numbers[0]} of {numbers[1]} cells have no benchmark measured on both sides; their "
-        "answers are NaN"
-    )
-    return Note("no_value", text, {"cells": numbers[0], "of": numbers[1]})
+    return one_sided_note(*numbers, missing="benchmark measured on both sides")
 
 
 def along(side: Timings, across: str) -> xr.DataArray:
@@ -350,7 +347,7 @@ def count_empty(empty: xr.DataArray, reason: str) -> Note | None:
     """Count the cells without an answer, if all are so: a cell that nobody measured is no cell."""
     if not empty.all():
         return None
-    return count_note("no_value", f"{{cells}} have {reason}; their answers are NaN", empty)
+    return count_note("no_value", f"{{cells}} have {reason}. Their answers are NaN.", empty)
 
 
 @check("suite_benchmarks")

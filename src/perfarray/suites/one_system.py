@@ -74,9 +74,9 @@ def match_cells(data: Timings, across: str, weighing: Weighing) -> OneSystem:
         return OneSystem(data._replace(array=array), across, complete, (), weighing)
     if not counted.any() and present.any():
         raise ValueError(
-            f"no label of {across!r} was measured in every cell, so no suite is the same for "
-            "all; select cells that have benchmarks in "
-            f"common (dims {tuple(cell_dims)}){suites_hint(array, across)}"
+            f"no label of {across!r} was measured in every cell, so there is no common suite. "
+            "Select cells that have benchmarks in common (dims "
+            f"{tuple(cell_dims)}){suites_hint(array, across)}"
         )
     missing = () if by_name else label_values(complete, across)[~counted & in_suite.reshape(-1)]
     if not lacking.any():
@@ -139,15 +139,15 @@ def describe_one(
     left_out = None
     if unmatched:
         text = (
-            f"{len(unmatched)} of {system.complete.size} labels of {across!r} were not "
-            "measured in every cell and are left out of all, "
+            f"{len(unmatched)} of {system.complete.size} labels of {across!r} were not measured "
+            "in every cell. They are left out of all, "
         )
         text += (
             "so that all cells have the same suite: "
             f"{listed(unmatched)}{suites_hint(data.array, across)}"
         )
         left_out = Note("unmatched", text, {"labels": list(unmatched), "dim": across})
-    bounds = data.stopped_note("a score of theirs is a bound, and its spread NaN")
+    bounds = data.stopped_note("Their score is a bound, and its spread is NaN")
     suites = name_suites(result, data.array, system.complete, across, by=True)
     slow = slow_end_note([attrs.get("statistic")], data.better)
     if system.incomplete:

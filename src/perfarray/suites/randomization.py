@@ -27,8 +27,8 @@ from perfarray.timings.weights import Weights
 METHODS = ("monte_carlo", "exact")
 SMALL = 0.05  # the p-value that has to be possible: where none as small is, a note says so
 QUESTION = (
-    "do the runs of both systems come from the same distribution in every benchmark; effects "
-    "that cancel over the suite are not seen"
+    "do the runs of both systems have one distribution in every benchmark? Effects that cancel "
+    "over the suite are not seen"
 )
 
 
@@ -221,11 +221,8 @@ def too_few_pairs(result: xr.Dataset) -> tuple[Note | None, ...]:
         return ()
     unit, units = attrs["paired"], plural(str(attrs["paired"]))
     text = (
-        f"{{cells}} have so few pairs of {units}, exchanged for all benchmarks together, that "
-        f"no p-value can be as small as {SMALL:g}: "
+        f"{{cells}} have too few pairs of {units} for a p-value of {SMALL:g}, since pairs are "
+        "exchanged for all benchmarks together. "
     )
-    text += (
-        f"measure more, or give shared=() if a {unit} does to one benchmark what it does to no "
-        "other"
-    )
+    text += f"Measure more, or give shared=() if a {unit} has no common effect on the benchmarks."
     return (count_note("few_exchanges", text, least > SMALL, smallest=float(least.max())),)

@@ -31,8 +31,7 @@ from perfarray.timings.weights import Weights
 RUNS = "runs"
 
 QUESTION = (
-    "how many runs of every benchmark, as many on both sides, make the interval of the ratio "
-    "as narrow as asked"
+    "how many runs of every benchmark, on each side, make the interval of the ratio this narrow"
 )
 
 
@@ -257,7 +256,7 @@ def _note_unused(result: xr.Dataset) -> Note | None:
     where = f"in {cells} of {unused.size} cells " if unused.size > 1 else ""
     explanation = f"as many are taken of every benchmark and side, and the fewest are {sides}"
     return Note(
-        "unused_runs",
+        "unused",
         f"{where}{runs} runs are not used: {explanation}",
         {"cells": cells, "of": unused.size, "runs": runs},
     )
@@ -272,10 +271,10 @@ def fewer_than_start(result: xr.Dataset) -> tuple[Note | None, ...]:
     )
     text = (
         f"{{cells}} have fewer than start={start} runs of some benchmark "
-        f"({result.attrs['unit']}s); their answers are NaN"
+        f"({result.attrs['unit']}s). Their answers are NaN"
     )
     text += f". {more_units(result.attrs, unit=True)}" if (fewest == 1).any() else ""
-    return (count_note("fewer_than_start", text, (fewest > 0) & (fewest < start), start=start),)
+    return (count_note("few_units", text, (fewest > 0) & (fewest < start), start=start),)
 
 
 @check("suite_pilot")

@@ -409,7 +409,7 @@ def without_limits(result: xr.Dataset) -> tuple[Note | None, ...]:
     return (
         count_note(
             "single_unit",
-            f"{{cells}} rest on one {_unit(result)}: {consequence}; measure more of them",
+            f"{{cells}} rest on one {_unit(result)}: {consequence}. Measure more of them.",
             result["n"] == 1,
         ),
     )

@@ -249,8 +249,8 @@ def redrawn_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         float(result["monte_carlo_error"].where(without_form).max()) if without_form.any() else 0.0
     )
     text = (
-        f"{{cells}} have no closed form (more than {FEW} units, of several runs or of a "
-        "harmonic mean): their spread is that of redrawn "
-        f"experiments, with a standard error of {100 * error:.1f} % of it at most"
+        f"{{cells}} have no closed form (more than {FEW} units, of several runs or of a harmonic "
+        "mean). Their spread is that of redrawn experiments. Its standard error is at most "
+        f"{100 * error:.1f} % of it."
     )
     return (count_note("redrawn", text, without_form, error=error),)

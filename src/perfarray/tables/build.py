@@ -173,9 +173,9 @@ def _check_single(flat: Integers, names: list[str], table: Table, shape: tuple[i
         for name, i in zip(names, index, strict=True)
     )
     raise ValueError(
-        f"{len(repeats)} rows repeat a cell that already has a value, the first at {cell}; "
-        "name the column that tells them apart as a "
-        "dim or a level (binary, session, execution, iteration)"
+        f"{len(repeats)} rows repeat a cell that already has a value. The first is {cell}. Name "
+        "the column that tells them apart as a dim or a level (binary, session, execution, "
+        "iteration)"
     )
 
 

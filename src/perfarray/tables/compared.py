@@ -318,9 +318,9 @@ def roles_note(roles: ColumnRoles, level: str, n_copies: int = 0) -> Note | None
     sentences = []
     if roles.numberings:
         sentences.append(
-            f"column {listed(roles.numberings)} is a dim, which is compared and never "
-            "averaged; if it numbers repetitions, rename it "
-            f"{level!r}, or give to_timings(..., {level}={roles.numberings[0]!r})"
+            f"column {listed(roles.numberings)} is a dim, which is compared and never averaged. "
+            f"If it numbers repetitions, rename it {level!r}, or give to_timings(..., "
+            f"{level}={roles.numberings[0]!r})"
         )
     if dims:
         sentences.append(

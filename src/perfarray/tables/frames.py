@@ -31,7 +31,7 @@ from perfarray.tables.measured import (
     value_columns,
 )
 from perfarray.tables.roles import check_unit, stated_direction
-from perfarray.timings.notes import keep_notes
+from perfarray.timings.notes import add_notes
 from perfarray.timings.resolve import Data, check_names
 from perfarray.timings.validation import listed
 from perfarray.timings.values import direction_of
@@ -144,7 +144,7 @@ def to_timings(
         flat, value=value, units=units, better=better, level=level, shared=shared, dims=dims
     )
     check_values(columns)
-    return keep_notes(build(columns), *columns.notes)
+    return add_notes(build(columns), *columns.notes)
 
 
 def _column_name(name: Any) -> str:

@@ -220,7 +220,7 @@ def _other_units(metrics: Mapping[str, str], units: Mapping[str, str]) -> list[N
             )
             notes.append(
                 Note(
-                    "other_unit",
+                    "unknown_unit",
                     sentence,
                     {"column": column, "units": stated, "named": ending.group(1)},
                 )

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ParamSpec, TypeVar, cast
@@ -314,7 +315,8 @@ def _results_by_suite(
     function: Any, args: Any, kwargs: Any, labels: dict[str, Any], by: str, across: str
 ) -> tuple[dict[str, Any], list[Note]]:
     """Return the results of a function for each suite, and their notes, which name the suite."""
-    results, by_code, errors, reason = {}, dict[str, dict[str, Note]](), list[str](), ""
+    results, errors, reason = {}, list[str](), ""
+    by_code = dict[tuple[str, int], dict[str, Note]]()
     for label, names in labels.items():
         with collecting_notes() as notes:
             positional = [select_suite(argument, by, across, label, names) for argument in args]
@@ -327,8 +329,11 @@ def _results_by_suite(
             except TooFew as error:
                 errors.append(label)
                 reason = str(error)
-        for note in notes:
-            by_code.setdefault(note.code, {}).setdefault(label, note)
+        # A suite may have several notes of one code: each stays.
+        numbers: Counter[str] = Counter()
+        for note in {(note.code, note.message): note for note in notes}.values():
+            by_code.setdefault((note.code, numbers[note.code]), {})[label] = note
+            numbers[note.code] += 1
     gathered = [joined_notes(by_label, by) for by_label in by_code.values()]
     if errors:
         text = (
@@ -337,7 +342,7 @@ def _results_by_suite(
         )
         if not results:
             raise TooFew(text)
-        gathered.append(Note("suites_without_answer", text, {by: errors}))
+        gathered.append(Note("unanswered", text, {by: errors}))
     return results, gathered
 
 

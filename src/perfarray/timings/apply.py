@@ -26,9 +26,8 @@ BLOCK = 1 << 21
 # Cells from which on the memory of an answer is checked beforehand, and what makes it smaller
 MANY = 1 << 16
 ENOUGH = (
-    "ask for fewer replicates (n_resamples=), of fewer cells at once (times.isel), or lazily "
-    "and in chunks (times.chunk), and write the "
-    "answer to Zarr"
+    "ask for fewer replicates (n_resamples=), or of fewer cells at once (times.isel). Or work "
+    "lazily in chunks (times.chunk), and write the answer to Zarr"
 )
 
 # A formula: takes arrays with their core axes last, returns one array for each variable

@@ -82,7 +82,7 @@ def counts(
         coords={LEVEL: list(data.levels)},
         attrs=data.describe() | {"result": "counts"},
     )
-    notes = (note for note in data.notes if note.code != CENSORED)  # it counts, and flatters nobody
+    notes = (note for note in data.notes if note.code != CENSORED)  # counts() compares nothing
     return with_notes(result, *notes, checks=("unit_of_each",))
 
 

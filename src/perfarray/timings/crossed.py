@@ -88,9 +88,8 @@ def paired_units(
     labelled = [unit_labels(side, level) is not None for side in (new, old)]
     if any(labelled) and not all(labelled):
         raise ValueError(
-            f"paired={level!r}: the {plural(level)} of one system have labels and those of the "
-            "other are numbered, so that no pair is "
-            f"known; give both the coordinate {label_name(level)!r}"
+            f"paired={level!r}: only one system has labels of its {plural(level)}, so no pair is "
+            f"known. Give both the coordinate {label_name(level)!r}"
         )
     new, old = (by_label(side, level) for side in (new, old))
     labels = [
@@ -109,7 +108,9 @@ def paired_units(
             for side, names in zip((new, old), labels, strict=True)
         )
         if alone:
-            text = f"paired={level!r}: {alone} units of one system have no partner and are left out"
+            text = (
+                f"paired={level!r}: {alone} units of one system have no partner and are left out."
+            )
             notes = (Note("no_partner", text, {"level": level, "units": alone}),)
     return (new, old), notes
 
@@ -216,24 +217,20 @@ def _sentence(
     order = [level, *(name for name in nest if name != level)]
     text = (
         f"{plural(level)} with the same label move together in all {plural(outer)} (mean "
-        f"correlation {correlation:.2g}): these levels are "
-        f"crossed, not nested. "
+        f"correlation {correlation:.2g}). These levels are crossed, not nested. "
     )
     if cancels:
         return text + (
-            f"Both sides have the same {plural(level)}, whose effects cancel in the ratio. "
-            f"Limits are narrower with paired={level!r} and "
-            f"levels={tuple(order)}"
+            f"Their effects cancel in the ratio. paired={level!r} and levels={tuple(order)} give "
+            "narrower limits."
         )
-    text += f"Limits that take {plural(outer)} as independent are too narrow. "
+    text += "The limits are too narrow. "
     if varies:
         return text + (
-            f"{plural(outer)} vary as well, so that no order of the levels gives right limits "
-            f"for others. Measure each {outer} in "
-            f"{plural(level)} of its own; levels={tuple(order)} gives limits for these "
-            f"{plural(outer)} alone"
+            f"{plural(outer)} vary as well, so no order of levels gives right limits. Measure "
+            f"each {outer} in {plural(level)} of its own. levels={tuple(order)} gives limits for "
+            f"these {plural(outer)} alone."
         )
-    return (
-        text
-        + f"Average over {plural(outer)} and let the {level} be the unit: levels={tuple(order)}"
+    return text + (
+        f"Average over the {plural(outer)}, and take each {level} as a unit: levels={tuple(order)}"
     )

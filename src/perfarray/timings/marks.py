@@ -31,9 +31,9 @@ def copied_cells_note(cells: xr.DataArray) -> Note | None:
         cells.isel({dim: 0 for dim, size in cells.sizes.items() if size == 1 < cells.size})
     )
     text = (
-        f"{len(names)} cells are copies of other results (a peak that reuses its base, or a "
-        "report published twice), and are left out: "
-        f'{listed(names, 5)}; times.drop_vars("copied") counts them as measured'
+        f"{len(names)} cells are copies of other results and are left out: {listed(names, 5)}. A "
+        "peak reuses its base, or a report was published twice. times.drop_vars('copied') "
+        "counts them as measured."
     )
     return Note("copied", text, {"cells": len(names)})
 
@@ -97,8 +97,8 @@ def as_mark(coordinate: xr.DataArray) -> xr.DataArray:
 def selected_unit_note(level: str, unit: str) -> Note:
     """Return the note that one unit of an outer level was selected."""
     text = (
-        f"one {level} was selected, so its {plural(unit)} are taken as independent units; "
-        "select with a list to keep the level"
+        f"One {level} was selected, so its {plural(unit)} are taken as independent units. Select "
+        "with a list to keep the level."
     )
     return Note("selected_unit", text, {"level": level, "unit": unit})
 

@@ -64,10 +64,9 @@ def movement_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         )
         where = f" in {int(moving.sum())} of {tested} cells ({listed(cell_names(cells), 2)})"
     text = (
-        f"benchmarks are taken for independent, but their {units} move together{where} (mean "
-        f"correlation {mean:.2g}, p {least:.2g}): the "
-        f"suite's limits are too narrow; if one {unit} serves all benchmarks, say "
-        f"shared={unit!r}; shared=() says that none does"
+        f"{units} of the benchmarks move together{where} (mean correlation {mean:.2g}, p "
+        f"{least:.2g}). The suite's limits take them as independent and are too narrow. If one "
+        f"{unit} serves all benchmarks, say shared={unit!r}; else shared=()."
     )
     return (
         Note(

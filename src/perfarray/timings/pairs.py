@@ -252,10 +252,8 @@ def _without_sessions(times: Data, pair: Pair) -> tuple[Note, ...]:
     ):
         return ()
     text = (
-        "no level is a session (one run of the whole harness): what differs between sessions "
-        "is not in the interval, and two sessions of "
-        "one program may differ by more; measure several of both sides in turn, and name that "
-        "level 'session'"
+        "Each side is one session. Two sessions of one program can differ by more than this "
+        "interval. Measure several of both sides in turn, and name that level 'session'."
     )
     return (Note("one_session", text, {"unit": levels[0]}, aside=True),)
 

@@ -187,9 +187,8 @@ def _note(outer: str, units: Sequence[str], cells: int = 0, of: int = 0) -> Note
     which = f"{cells} of {of} cells were" if of else "every cell was"
     text = (
         f"{which} measured in one {outer}: the units are {' or '.join(map(plural, units))} "
-        f"there, and what {plural(outer)} vary by is not "
-        f"in the answer. Measure several {plural(outer)}, or name what they vary by (compare "
-        "has between=)"
+        f"there. The variation between {plural(outer)} is not in the answer. Measure several "
+        f"{plural(outer)}, or give their variation (compare has between=)."
     )
     return Note(
         "one_session",

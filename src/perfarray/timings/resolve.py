@@ -399,9 +399,8 @@ def shared_levels(
         return tuple(level for level in times.levels if level in (times.levels[0], *names))
     if times.levels[0] not in names:
         raise ValueError(
-            f"shared={listed(names)} leaves out the outermost level {times.levels[0]!r}: units "
-            "inside it cannot be the same for every "
-            f"benchmark unless it is; name it too, or choose levels= that start at {names[0]!r}"
+            f"shared={listed(names)} leaves out the outermost level {times.levels[0]!r}, so its "
+            f"units cannot be shared. Name it too, or choose levels= that start at {names[0]!r}"
         )
     return names
 
@@ -451,9 +450,8 @@ def check_levels(
         present = tuple(level for level in LEVELS if level in array.dims)
         if not present:
             raise ValueError(
-                f"no repetition level: the array has dims {tuple(array.dims)}, and none of "
-                f"them is one of {LEVELS}; "
-                "name the dims whose values are repetitions with levels="
+                f"no repetition level: none of the dims {tuple(array.dims)} is one of {LEVELS}. "
+                "Name the dims whose values are repetitions with levels="
             )
         return present
     names = check_names(levels, "levels")
@@ -471,8 +469,8 @@ def check_levels(
     ranks = [0 if level in crossed else usual.index(level) for level in names if level in LEVELS]
     if ranks != sorted(ranks):
         raise ValueError(
-            f"levels={names} turns the nest inside out: levels go from the outside in, "
-            f"{tuple(usual)}"
+            f"levels={names} is in the wrong order. levels= must go from the outermost to the "
+            f"innermost: {tuple(usual)}"
         )
     return names
 

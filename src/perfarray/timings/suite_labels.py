@@ -117,7 +117,7 @@ def several_suites_note(times: Data, across: str) -> Note | None:
         if shared
         else f"the benchmarks are of {len(suites)} suites"
     )
-    text = f"{who}: each suite has its own answer, as by={SUITE!r} gives it ({listed(suites)}); "
+    text = f"{who}: each suite has its own answer, as by={SUITE!r} gives it ({listed(suites)}). "
     text += f"times.where(times[{SUITE!r}] == {next(iter(suites))!r}) selects one"
     return Note("suites_apart", text, {"suites": [*suites]}, aside=True)
 
@@ -266,7 +266,7 @@ def several_suites(
     if not mixed:
         return None
     text = (
-        f"one mean is taken over the benchmarks of {len(mixed)} suites ({listed(mixed)}); "
+        f"One mean is taken over the benchmarks of {len(mixed)} suites ({listed(mixed)}). "
         f"{suites_remedy(by)}"
     )
     return Note("several_suites", text, {"suites": mixed})

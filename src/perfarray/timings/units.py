@@ -1,6 +1,6 @@
 """The level whose repetitions are independent, and the level whose repetitions are runs."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -153,7 +153,7 @@ NAMED = 4
 
 # The checks of the number of units, and of cells without values
 UNITS, MEASURED = "units", "measured"
-NOT_MEASURED = "{cells} have no measured value; their answers are NaN"
+NOT_MEASURED = "{cells} have no measured value. Their answers are NaN."
 
 
 @check(UNITS)
@@ -184,10 +184,7 @@ def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
             f"components with several {plural(unit)} in each "
             f"{result.attrs['between']}."
         )
-    constant = (
-        "{cells} show no spread at all: their limits are the estimate, as sure as the values "
-        "are exact"
-    )
+    constant = "{cells} show no spread at all: all units are equal. Their interval has zero width."
     cases = (
         ("single_unit", single, single_unit),
         ("no_value", NOT_MEASURED, no_value),
@@ -213,11 +210,18 @@ def without_other_side(result: xr.Dataset) -> Note | None:
         number + int((candidate & baseline).sum()),
         cell_names(candidate != baseline) if number < NAMED else [],
     )
-    which = f"{number} of {of} cells{f' ({listed(names)})' if names else ''}"
+    return one_sided_note(number, of, names)
+
+
+def one_sided_note(
+    number: int, of: int, names: Sequence[str] = (), missing: str = "measured value on one side"
+) -> Note:
+    """Return the note on cells that one side alone has, with their names where these are few."""
+    which = f" ({listed(names, 5)})" if names else ""
     return Note(
         "no_value",
-        f"{which} have no measured value on one side, and no answer",
-        {"cells": number, "of": of, "names": names},
+        f"{number} of {of} cells{which} have no {missing}. Their answers are NaN.",
+        {"cells": number, "of": of, "names": [*names]},
     )
 
 

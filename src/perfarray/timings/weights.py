@@ -121,8 +121,8 @@ def _misspelt(weights: Weights, labels: list[Any], across: str) -> tuple[Note, .
             for name_of_label in near
             if re.sub(r"\d", "", name_of_label) != re.sub(r"\d", "", label)
         ]
-    text = f"weights for what is no label of {across!r} are left out: {', '.join(pairs[:5])}"
-    return (Note("unused_weights", text, {"labels": pairs}, aside=True),) if pairs else ()
+    text = f"Weights for what is no label of {across!r} are left out: {', '.join(pairs[:5])}"
+    return (Note("unused", text, {"labels": pairs}, aside=True),) if pairs else ()
 
 
 def as_weights(weights: Weights, labels: xr.DataArray) -> xr.DataArray:

@@ -295,7 +295,7 @@ def component_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         "{cells} have no maximum of the likelihood, or no limits of its profile: these are NaN. "
         "method='anova' has an answer."
     )
-    return *cases, count_note("no_limits", text, open_ended.any(axis=-1))
+    return *cases, count_note("no_limit", text, open_ended.any(axis=-1))
 
 
 def _carriers_note(result: xr.Dataset, unit: str) -> Note | None:

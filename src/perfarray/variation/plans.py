@@ -401,7 +401,7 @@ def plan_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         text = f"{{cells}} have no best counts: {NO_OUTER.format(level=levels[0])}"
         no_goal = count_note("no_goal", text, endless)
         text = "{cells} have no plan: no variation at any level. Look at the clock's resolution."
-        constant = count_note("no_variation", text, unplanned & ~endless)
+        constant = count_note("no_spread", text, unplanned & ~endless)
     return (
         count_note("no_value", "{cells} have no plan: nothing was measured.", n == 0),
         count_note("single_unit", alone, n == 1),

@@ -314,7 +314,7 @@ def suite_plan_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     absent = repetitions.isnull() & result["cost"].notnull()
     return (
         count_note("single_unit", alone, n < 2, "suites"),
-        count_note("no_variation", constant, np.isnan(cost) & (n > 1), "suites"),
+        count_note("no_spread", constant, np.isnan(cost) & (n > 1), "suites"),
         cells_note(
             "no_value",
             "{cells} have no measured value and are not in the plan.",
