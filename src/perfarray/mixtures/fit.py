@@ -249,7 +249,7 @@ def _apply(
     fit_attrs |= {"tolerance": request.tolerance} if request.tolerance is not None else {}
     fit_attrs |= {"n_components": largest} if request.forced else {}
     cells = metrics[0].array.count(nest)
-    bar = cells_bar(cells, "fitting mixtures", show=progress, each=len(request.families))
+    bar = cells_bar(cells, "fitting mixtures", show=progress, steps_per_cell=len(request.families))
     request = request if bar is None else replace(request, progress=bar.update)
     result = apply(
         partial(kernel, levels=len(nest), depth=depth, request=request),

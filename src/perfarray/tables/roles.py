@@ -66,14 +66,14 @@ def label_column(series: pd.Series) -> Column:
     if has_missing:
         codes, labels = pd.factorize(series, use_na_sentinel=False)
     # pandas makes decimals of whole numbers where one is missing.
-    whole = (
+    are_integers = (
         has_missing and labels.dtype.kind == "f" and are_whole(labels[~np.isnan(labels)].to_numpy())
     )
     names = [
         UNKNOWN if pd.isna(label) else label.item() if isinstance(label, np.generic) else label
         for label in labels
     ]
-    if whole:
+    if are_integers:
         names = [label if label == UNKNOWN else int(label) for label in names]
     return Column(codes=codes.astype(np.intp, copy=False), labels=names)
 
@@ -375,12 +375,12 @@ def level_labels(
         else objects([str(label) for label in column.labels])
     )
     values = names[column.codes]
-    counted = (
+    is_counter = (
         not outer
         and numeric
         and any(np.array_equal(values, levels[level] + start) for start in (0, 1))
     )
-    return None if counted else (tuple(dims), values)
+    return None if is_counter else (tuple(dims), values)
 
 
 def fewest_dims(
@@ -394,15 +394,15 @@ def fewest_dims(
     """
     codes = pd.factorize(values, use_na_sentinel=False)[0]
     by = {name: column.codes for name, column in labels.items()} | dict(levels)
-    single: list[tuple[str, ...]] = [(), *((name,) for name in labels)]
-    for dims in single:
+    candidates: list[tuple[str, ...]] = [(), *((name,) for name in labels)]
+    for dims in candidates:
         if depends_only_on(codes, [by[name] for name in dims]):
             return dims
     if depends_only_on(codes, [by[name] for name in labels]):
         dims = tuple(labels)
         for name in labels:
-            fewer = tuple(other for other in dims if other != name)
-            dims = fewer if depends_only_on(codes, [by[other] for other in fewer]) else dims
+            fewer = tuple(dim for dim in dims if dim != name)
+            dims = fewer if depends_only_on(codes, [by[dim] for dim in fewer]) else dims
         return dims
     nest = list(levels)
     down_to = [(*labels, *nest[:depth]) for depth in range(1, len(nest) + 1)]

@@ -55,7 +55,7 @@ def movement_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         int(np.nanargmin(np.where(moving, pvalue, np.nan))),
         int(np.count_nonzero(~np.isnan(pvalue))),
     )
-    mean, least = float(correlation[strongest]), float(pvalue[strongest])
+    mean, strongest_pvalue = float(correlation[strongest]), float(pvalue[strongest])
     unit, units = str(result.attrs["unit"]), plural(str(result.attrs["unit"]))
     where = ""
     if tested > 1:
@@ -65,7 +65,7 @@ def movement_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         where = f" in {int(moving.sum())} of {tested} cells ({listed(cell_names(cells), 2)})"
     text = (
         f"benchmarks are taken for independent, but their {units} move together{where} (mean "
-        f"correlation {mean:.2g}, p {least:.2g}): the "
+        f"correlation {mean:.2g}, p {strongest_pvalue:.2g}): the "
         f"suite's limits are too narrow; if one {unit} serves all benchmarks, say "
         f"shared={unit!r}; shared=() says that none does"
     )
@@ -73,7 +73,7 @@ def movement_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         Note(
             "move_together",
             text,
-            {"correlation": mean, "pvalue": least, "suites": tested, "unit": unit},
+            {"correlation": mean, "pvalue": strongest_pvalue, "suites": tested, "unit": unit},
         ),
     )
 

@@ -124,10 +124,10 @@ def options() -> Options:
     inside = _context.get()
     if inside is not None:
         return inside
-    chosen = Options()
+    settings = Options()
     for call in _process:
-        chosen = chosen._replace(**call._given)
-    return chosen
+        settings = settings._replace(**call._given)
+    return settings
 
 
 def engine() -> str:

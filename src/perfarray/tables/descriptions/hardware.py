@@ -129,14 +129,14 @@ def memory(text: str) -> Memory:
     >>> memory("24x Vendor ABC 64 GB 2 rank 4800")
     Memory(gb=1536.0, sticks=24.0, stick_gb=64.0, speed=4800.0)
     """
-    named = NAMED_MODULES.match(text.strip())
-    if named:
-        size = _gigabytes(named[2], named[3])
+    module_match = NAMED_MODULES.match(text.strip())
+    if module_match:
+        size = _gigabytes(module_match[2], module_match[3])
         return Memory(
-            int(named[1]) * size,
-            float(named[1]),
+            int(module_match[1]) * size,
+            float(module_match[1]),
             size,
-            float(named[4]) if named[4] else _memory_speed(text),
+            float(module_match[4]) if module_match[4] else _memory_speed(text),
         )
     total = TOTAL.search(text)
     if not total:
@@ -147,9 +147,11 @@ def memory(text: str) -> Memory:
         stick = _gigabytes(modules[2], modules[3])
         return Memory(int(modules[1]) * stick, float(modules[1]), stick, _memory_speed(text))
     stick_gb = _gigabytes(modules[2], modules[3]) if modules else None
-    counted = modules is not None and stick_gb is not None and int(modules[1]) * stick_gb == gb
+    is_consistent = (
+        modules is not None and stick_gb is not None and int(modules[1]) * stick_gb == gb
+    )
     return Memory(
-        gb, float(modules[1]) if modules and counted else None, stick_gb, _memory_speed(text)
+        gb, float(modules[1]) if modules and is_consistent else None, stick_gb, _memory_speed(text)
     )
 
 

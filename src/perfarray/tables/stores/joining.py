@@ -38,9 +38,13 @@ def grows_along(stored: xr.Dataset, times: xr.Dataset) -> str:
             return dim
     if not repeated:
         return MACHINE
-    dim, present = list(repeated.items())[-1]
-    are = f"1 {dim} is" if len(present) == 1 else f"{len(present)} {plural(dim)} are"
-    raise ValueError(f"{are} in the store already, and not added again: {listed(present, 5)}")
+    dim, labels_in_store = list(repeated.items())[-1]
+    are = (
+        f"1 {dim} is" if len(labels_in_store) == 1 else f"{len(labels_in_store)} {plural(dim)} are"
+    )
+    raise ValueError(
+        f"{are} in the store already, and not added again: {listed(labels_in_store, 5)}"
+    )
 
 
 def joined_along(dim: str, stored: xr.Dataset, times: xr.Dataset) -> xr.Dataset:
