@@ -77,8 +77,8 @@ def aside_of_answer(function: str, data: Any, metric: Any) -> dict[Hashable, str
     reserved_dims = {name for name in data.dims if name in reserved or not isinstance(name, str)}
     if reserved_dims:
         raise ValueError(
-            f"No dim can be called {listed(sorted(reserved_dims, key=str))} here: the answer has such a "
-            f"name. Use times.rename({_new_names(reserved_dims, names)})"
+            f"No dim can be called {listed(sorted(reserved_dims, key=str))} here: the answer has "
+            f"such a name. Use times.rename({_new_names(reserved_dims, names)})"
         )
     descriptors: set[Hashable] = {name for name in data.coords if name in reserved - INPUTS}
     descriptors |= {name for name in data.coords if not isinstance(name, str)}

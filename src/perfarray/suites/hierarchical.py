@@ -134,7 +134,7 @@ def hierarchical_performance_test(
             smallest_number(units),
         )
 
-    named = outputs(
+    variables = outputs(
         confidence="confidence that the candidate is better",
         pvalue="",
         speedup="factor by which the candidate is better at least",
@@ -142,7 +142,7 @@ def hierarchical_performance_test(
         worse_benchmarks="benchmarks that are worse",
         n="independent units on the smaller side",
     )
-    result = over_suites(kernel, systems, named, tested=False)
+    result = over_suites(kernel, systems, variables, tested=False)
     attrs = {
         "result": "hierarchical_performance_test",
         "method": "hpt",
@@ -165,7 +165,7 @@ def too_few_for_ranks(result: xr.Dataset) -> tuple[Note | None, ...]:
         float(attrs["confidence_level"]),
         str(attrs["sides"]),
     )
-    unable = (result["suite_benchmarks"] > 0) & result["confidence"].isnull()
+    no_confidence = (result["suite_benchmarks"] > 0) & result["confidence"].isnull()
     short = result["confidence"].notnull() & result["speedup"].isnull()
     needed = {name: fewest_runs(alpha, tails) for name, tails in TAILS.items()}
     text = (
@@ -175,14 +175,14 @@ def too_few_for_ranks(result: xr.Dataset) -> tuple[Note | None, ...]:
     text += f"measure {needed[sides]} {plural(str(attrs['unit']))} a side"
     text += f", or give sides='one': {needed['one']} do" if needed["one"] < needed[sides] else ""
     text += f". {more_units(attrs, unit=True)}" if (result["n"] == 1).any() else ""
-    least = ceil(-log2(1 - level))
-    few = (
-        f"{{cells}} have fewer than {least} benchmarks with enough runs; a confidence of "
+    n_required = ceil(-log2(1 - level))
+    few_benchmarks = (
+        f"{{cells}} have fewer than {n_required} benchmarks with enough runs; a confidence of "
         f"{level:g} needs them: the speedup is NaN"
     )
     return (
-        count_note("few_runs", text, unable, runs=needed[sides]),
-        count_note("few_benchmarks", few, short, benchmarks=least),
+        count_note("few_runs", text, no_confidence, runs=needed[sides]),
+        count_note("few_benchmarks", few_benchmarks, short, benchmarks=n_required),
     )
 
 

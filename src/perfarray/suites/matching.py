@@ -167,9 +167,11 @@ def over_suites(
     )
     variables |= {"_matched": Output((across,), "", bool)} | (MOVES if tested else {})
     by_label = [across in output.dims for output in variables.values()]
-    same = same_runs(systems.pair)
+    equal_runs = same_runs(systems.pair)
     copies = (
-        [] if same is None else [same if across in same.dims else same.expand_dims({across: 1})]
+        []
+        if equal_runs is None
+        else [equal_runs if across in equal_runs.dims else equal_runs.expand_dims({across: 1})]
     )
     copies = [mask.chunk({across: -1}) if is_chunked(mask) else mask for mask in copies]
 
@@ -267,9 +269,9 @@ def describe_two(
         | attrs
     )
     attrs |= {"paired": paired} if paired else {}
-    lacking, n_left_out = _lacking_labels(answers, systems)
+    missing, n_left_out = _lacking_labels(answers, systems)
     attrs |= {"n_incomplete_units": n_left_out} if n_left_out else {}
-    result = result.assign_attrs(attrs | unmatched_attr((*pair.unmatched, *map(str, lacking))))
+    result = result.assign_attrs(attrs | unmatched_attr((*pair.unmatched, *map(str, missing))))
     suites = name_suites(result, array, matched, across, by=True)
     remarks: list[Note | None] = [
         *pair.notes,
@@ -279,14 +281,14 @@ def describe_two(
         pair.stopped_note(ONLY_WORSE),
         suites,
     ]
-    if lacking:
+    if missing:
         hint = suites_hint(array, across) if suites is None else ""
         text = (
-            f"{len(lacking)} of {matched.sizes[across]} along {across!r} are missing in some "
-            f"cells: {listed(lacking)}; each ratio is over the benchmarks measured on both "
+            f"{len(missing)} of {matched.sizes[across]} along {across!r} are missing in some "
+            f"cells: {listed(missing)}; each ratio is over the benchmarks measured on both "
             f"sides{hint}"
         )
-        remarks.append(Note("unmatched", text, {"labels": list(map(str, lacking)), "dim": across}))
+        remarks.append(Note("unmatched", text, {"labels": list(map(str, missing)), "dim": across}))
     if n_left_out:
         text = f"{n_left_out} shared units ({unit}) lack some benchmarks and are left out"
         remarks.append(Note("incomplete_units", text, {"units": n_left_out}))
@@ -307,8 +309,8 @@ def _lacking_labels(answers: xr.Dataset, systems: TwoSystems) -> tuple[list[Hash
     pairs = np.moveaxis(matched.values, axis, -1).reshape(-1, matched.sizes[across])
     sides = (systems.pair.candidate.array, systems.pair.baseline.array)
     either = measured_along(sides[0], across) | measured_along(sides[1], across)
-    lacking = ~pairs[pairs.any(axis=1)].all(axis=0) & either
-    return matched[across].values[lacking].tolist(), int(answers["_incomplete"].sum())
+    incomplete = ~pairs[pairs.any(axis=1)].all(axis=0) & either
+    return matched[across].values[incomplete].tolist(), int(answers["_incomplete"].sum())
 
 
 def measured_on_a_side(pair: Pair, across: str) -> xr.Variable:

@@ -98,7 +98,7 @@ def table_of(
         roles |= {"level": level, "shared": shared, "n_copies": int(copies.sum())}
         return table_of(frame[~copies].reset_index(drop=True), **roles)
     levels = numbered_levels(arranged.labels, arranged.repetitions, level, len(frame), common)
-    labels, remaining = arranged.labels, arranged.beside
+    labels, remaining = arranged.labels, arranged.remaining
     columns = {name: placed_column(series, labels, levels) for name, series in remaining.items()}
     for name in levels.keys() & arranged.names.keys():
         if names := level_labels(arranged.names[name], name, labels, levels):
@@ -139,7 +139,7 @@ def _determines_files(frame: pd.DataFrame, dim_columns: Mapping[str, str], level
 
 
 class Arranged(NamedTuple):
-    """The columns that are not measured: labels, repetitions by level, and what stays beside.
+    """The columns that are not measured: labels, repetitions by level, and all remaining columns.
 
     `names` are the names of the repetitions.
     """
@@ -147,7 +147,7 @@ class Arranged(NamedTuple):
     labels: dict[str, Column]
     repetitions: dict[str, pd.Series]
     names: dict[str, Column]
-    beside: dict[str, pd.Series]
+    remaining: dict[str, pd.Series]
     roles: ColumnRoles
     numbered: str  # the level that rows are numbered along
 

@@ -41,8 +41,8 @@ def units_of_cells(
     """Place the units of each cell along the outermost level that any cell repeats.
 
     The note counts the cells that lack an outer level. Of lazy arrays the levels of one unit are
-    dropped, and cells are placed when they are computed. If `with_stopped`, runs without a value that
-    are marked as stopped are runs.
+    dropped, and cells are placed when they are computed. If `with_stopped`, runs without a value
+    that are marked as stopped are runs.
     """
     n_units = number_of_unit_levels(nest)
     has_one_label = [

@@ -386,8 +386,8 @@ def shared_levels(
     stands for the outermost level.
     """
     if shared is None:
-        named = str(times.array.attrs.get("shared_levels", "")).split()
-        return tuple(level for level in named if level in times.levels)
+        shared_in_data = str(times.array.attrs.get("shared_levels", "")).split()
+        return tuple(level for level in shared_in_data if level in times.levels)
     if shared == () or shared == "":
         return ()
     names, nest = check_names(shared, "shared"), nest or times.levels

@@ -276,14 +276,14 @@ def _split(
 def component_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells without an answer, or without limits, and name what dominates."""
     counts, squares = (result.variables[name].values for name in ("repetitions", "level_variance"))
-    single, empty = counts[..., 0] == 1, np.isnan(counts[..., -1])
+    one_unit, empty = counts[..., 0] == 1, np.isnan(counts[..., -1])
     outermost = str(result.attrs["levels"]).split()[0]
     alone = (
         f"{{cells}} rest on one {outermost}: its component and the standard error are NaN. "
         f"{more_units(result.attrs)}"
     )
     cases = (
-        count_note("single_unit", alone, single),
+        count_note("single_unit", alone, one_unit),
         count_note("no_value", NOT_MEASURED, empty),
         _carriers_note(result, outermost),
     )

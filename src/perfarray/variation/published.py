@@ -122,14 +122,14 @@ def _pooled(pilots: Sequence[xr.Dataset]) -> xr.Dataset:
     A benchmark that a pilot lacks rests on the others.
     """
     for name in ("levels", "negative"):
-        stated = list(dict.fromkeys(str(pilot.attrs.get(name, "unknown")) for pilot in pilots))
-        if len(stated) > 1 or (name == "negative" and stated != ["keep"]):
+        values = list(dict.fromkeys(str(pilot.attrs.get(name, "unknown")) for pilot in pilots))
+        if len(values) > 1 or (name == "negative" and values != ["keep"]):
             needed = (
                 "the same nest"
                 if name == "levels"
                 else "the estimates themselves, variance_components(negative='keep')"
             )
-            raise ValueError(f"the pilots have {name} {listed(stated)}; pooling needs {needed}")
+            raise ValueError(f"the pilots have {name} {listed(values)}; pooling needs {needed}")
     units = list(dict.fromkeys(str(pilot["mean"].attrs.get("units", "1")) for pilot in pilots))
     if len(units) > 1:
         raise ValueError(f"the pilots are in {listed(units)}; pooling needs one unit")

@@ -122,13 +122,13 @@ def enumerated(
             ]
             half = max(prod(counts[i] for i in half) for half in in_halves(counts))
             if listed or half > HALF:
-                kept = (
+                limit_text = (
                     f" and keep {MOST:,} at most"
                     if listed
                     else f", {half:,} of half of the benchmarks, and at most {HALF:,} are possible"
                 )
                 raise ValueError(
-                    f"method='exact' would enumerate {number:,} exchanges{kept}; use "
+                    f"method='exact' would enumerate {number:,} exchanges{limit_text}; use "
                     "method='monte_carlo'"
                 )
         yield rows[equal_rows], number

@@ -79,7 +79,9 @@ def ratio_intervals(
             *ratios,
         )
     rows = []
-    for redrawn in draw_scores(sides, cells, draws, score, each=without or score.random_benchmarks):
+    for redrawn in draw_scores(
+        sides, cells, draws, score, per_benchmark=without or score.random_benchmarks
+    ):
         interval, matched = (
             partial(bootstrap_interval, redrawn, score=score, draws=draws, method=method),
             redrawn.sides.matched,
@@ -142,10 +144,10 @@ def t_interval(sides: Sides, matched: Mask, score: Score) -> ScoreRatio:
     counts = contributions.n > 0
     with np.errstate(divide="ignore", invalid="ignore"):
         total = np.where(counts, contributions.variance, 0.0).sum(axis=-1)
-        parts = np.where(
+        terms = np.where(
             counts, _moderated(contributions) if score.learn else contributions.variance, 0.0
         )
-        df = parts.sum(axis=-1) ** 2 / np.where(counts, parts**2 / (contributions.n - 1), 0.0).sum(
+        df = terms.sum(axis=-1) ** 2 / np.where(counts, terms**2 / (contributions.n - 1), 0.0).sum(
             axis=-1
         )
     error = np.sqrt(total)
@@ -424,8 +426,8 @@ def _left_out(sides: Sides, matched: Mask, score: Score, estimate: Floats) -> tu
                 (total[..., None] - side) / (count[..., None] - weights)
                 for total, side in zip(totals, terms, strict=True)
             ]
-        less = [_log_of(average, score) for average in averages]
-        return (influence_of(estimate, np.where(matched, np.exp(less[0] - less[1]), np.nan)),)
+        reduced = [_log_of(average, score) for average in averages]
+        return (influence_of(estimate, np.where(matched, np.exp(reduced[0] - reduced[1]), np.nan)),)
     changes = []  # of what a benchmark adds to the sum, without each of its units in turn
     for units, term in zip((sides.new, sides.old), terms, strict=True):
         remaining = np.where(np.eye(units.shape[-1], dtype=bool), np.nan, units[..., None, :])
@@ -442,11 +444,11 @@ def _left_out(sides: Sides, matched: Mask, score: Score, estimate: Floats) -> tu
         sums = [
             total[..., None, None] + change for total, change in zip(totals, changes, strict=True)
         ]
-        less = [_log_of(each / count[..., None, None], score) for each in sums]
+        reduced = [_log_of(side_sum / count[..., None, None], score) for side_sum in sums]
     ratios = (
-        [np.exp(less[0] - less[1])]
+        [np.exp(reduced[0] - reduced[1])]
         if score.paired
-        else [np.exp(less[0] - full[1]), np.exp(full[0] - less[1])]
+        else [np.exp(reduced[0] - full[1]), np.exp(full[0] - reduced[1])]
     )
     counts = _samples_that_count(matched, score)[..., None]
     return tuple(

@@ -76,16 +76,16 @@ class Redrawn(NamedTuple):
 
 
 def draw_scores(
-    sides: Sides, cells: Integers, draws: Draws, score: Score, *, each: bool = True
+    sides: Sides, cells: Integers, draws: Draws, score: Score, *, per_benchmark: bool = True
 ) -> Iterator[Redrawn]:
     """Redraw the units within every benchmark and system, block by block of suites.
 
     Shared units are drawn for all benchmarks together, paired ones for both systems. Random numbers
-    depend on the keys of the suites, `cells`. Unless `each` benchmark is wanted, scores are summed
-    where all benchmarks have equally few units.
+    depend on the keys of the suites, `cells`. Unless `per_benchmark` benchmark is wanted, scores
+    are summed where all benchmarks have equally few units.
     """
     benchmarks, number, streams = sides.matched.shape[-1], draws.n_resamples, Streams(draws.key)
-    totals = not each and benchmarks > 1 and all(map(_equally_few, sides[:2]))
+    totals = not per_benchmark and benchmarks > 1 and all(map(_equally_few, sides[:2]))
     size = max(1, KEPT // max(1, benchmarks * number))
     for start in range(0, len(cells), size):
         block, keys = sides.rows(slice(start, start + size)), cells[start : start + size]

@@ -120,9 +120,9 @@ def _moments(rows: Floats, statistic: str, mean: str, benchmarks: Floats) -> tup
     return expected, variance
 
 
-def _split(where: Mask, values: int, most: int) -> list[Integers]:
-    """Return the rows where a mask holds, in blocks of at most `most` values."""
-    rows, size = np.flatnonzero(where), max(1, most // values)
+def _split(where: Mask, values: int, max_values: int) -> list[Integers]:
+    """Return the rows where a mask holds, in blocks of at most `max_values` values."""
+    rows, size = np.flatnonzero(where), max(1, max_values // values)
     return np.split(rows, range(size, len(rows), size))
 
 
@@ -270,14 +270,14 @@ def drawn_spread(
 ) -> tuple[Floats, Floats]:
     """Return the standard deviation over random experiments, and its Monte Carlo error."""
     deviations, errors = np.full((2, len(cells)), np.nan)
-    counts, single, batched = (
+    counts, one_level, batched = (
         equal_counts(suite),
         suite.runs.shape[-1] == 1,
         np.zeros(len(cells), dtype=bool),
     )
-    for number in np.unique(counts[single & (counts > 0)]).tolist():
+    for number in np.unique(counts[one_level & (counts > 0)]).tolist():
         where, tabled = (
-            single & (counts == number),
+            one_level & (counts == number),
             statistic in ORDER_STATISTICS and number**number <= TABLE,
         )
         if not tabled and grouping(number).picks > 1:
