@@ -190,7 +190,9 @@ def check_design(study: Study, *, two: bool) -> Design:
         ratio=_labelled(ratio, labels),
         draw=check_distribution(study.distribution),
         autocorrelation=tuple(
-            check_correlation(neighbours.get(level, 0.0), f"autocorrelation[{level!r}]", least=-1.0)
+            check_correlation(
+                neighbours.get(level, 0.0), f"autocorrelation[{level!r}]", lowest=-1.0
+            )
             for level in levels
         ),
         shared={

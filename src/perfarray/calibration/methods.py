@@ -116,18 +116,21 @@ def with_defaults(
     )
 
 
-def ask(method: Method, sides: Sequence[xr.DataArray], **more: Any) -> dict[str, xr.DataArray]:
+def ask(method: Method, sides: Sequence[xr.DataArray], **options: Any) -> dict[str, xr.DataArray]:
     """Call a method on some experiments, and return the parts of its answer along `experiment`."""
     count = sides[0].sizes[EXPERIMENT]
     if method.options.get("correction") is not None and count > 1:
         # A correction is over all verdicts of a call, and each experiment is a family.
-        parts = [
-            ask(method, [side.isel({EXPERIMENT: [number]}) for side in sides], **more)
+        single_answers = [
+            ask(method, [side.isel({EXPERIMENT: [number]}) for side in sides], **options)
             for number in range(count)
         ]
-        return {name: xr.concat([part[name] for part in parts], EXPERIMENT) for name in parts[0]}
+        return {
+            name: xr.concat([single_answer[name] for single_answer in single_answers], EXPERIMENT)
+            for name in single_answers[0]
+        }
     with collecting_notes():
-        answer = method.function(*sides, **method.options | more)
+        answer = method.function(*sides, **method.options | options)
     if not isinstance(answer, Mapping):
         answer = {name: getattr(answer, name, None) for name in VARIABLES}
     variables = answer.data_vars if isinstance(answer, xr.Dataset) else answer

@@ -118,8 +118,8 @@ def _pooled(
 def _by_method(
     method: Any, threshold: float, risk: float, first: xr.DataArray, second: xr.DataArray
 ) -> Judged:
-    more = {"threshold": threshold} if "threshold" in method.takes else {}
-    decision = decided(method, ask(method, [first, second], **more), threshold, risk).transpose(
+    options = {"threshold": threshold} if "threshold" in method.takes else {}
+    decision = decided(method, ask(method, [first, second], **options), threshold, risk).transpose(
         EXPERIMENT
     )
     return (decision["seen"] & decision["answered"]).values, decision["answered"].values

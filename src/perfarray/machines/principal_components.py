@@ -241,12 +241,12 @@ def _joined(
     joined = joined.reindex({dim: range(table.sizes[dim]) for dim in cell_dims}).drop_vars(
         cell_dims
     )
-    described = {
+    cell_coords = {
         name: variable
         for name, variable in table.coords.variables.items()
         if set(variable.dims) <= {*cell_dims, *labels}
     }
-    return joined.assign_coords(described).transpose(*cell_dims, ...)
+    return joined.assign_coords(cell_coords).transpose(*cell_dims, ...)
 
 
 def coordinates_along(array: xr.DataArray, dim: str) -> dict[Hashable, Any]:
@@ -295,10 +295,10 @@ def _components(
         "correlation": ((features, second), axes.correlations, "1"),
     }
     labels = {COMPONENT: np.arange(1, (n_components or n_max) + 1), second: table[features].values}
-    described = coordinates_along(table, samples) | coordinates_along(table, features)
+    cell_coords = coordinates_along(table, samples) | coordinates_along(table, features)
     result = xr.Dataset(
         {name: (dims, values, {"units": unit}) for name, (dims, values, unit) in variables.items()},
-        labels | described,
+        labels | cell_coords,
     )
     result["correlation"].attrs["long_name"] = "Pearson's, between features over samples"
     return result

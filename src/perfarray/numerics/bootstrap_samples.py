@@ -351,9 +351,9 @@ def _draw_statistic_ratio(
     left_out: tuple[Floats, ...] = ()
     with np.errstate(divide="ignore", invalid="ignore"):
         if method == "bca":
-            less = [_left_out(side, levels, statistic) for side in flat]
+            reduced = [_left_out(side, levels, statistic) for side in flat]
             blocks = _ratios_left_out(
-                less[0], less[1], [value[:, None] for value in values], pair.paired
+                reduced[0], reduced[1], [value[:, None] for value in values], pair.paired
             )
             left_out = tuple(block.reshape(*shape, -1) for block in blocks)
         ratios, logs = statistics[0] / statistics[1], np.log(statistics)

@@ -102,9 +102,9 @@ def limits_of(ends: Sequence[Medians], level: Floats, far: float) -> RatioSet:
 
     NaN for fewer than two units.
     """
-    limits, enough = [end.limits(level) for end in ends], ~np.isnan(ends[0].df)
+    limits, sufficient = [end.limits(level) for end in ends], ~np.isnan(ends[0].df)
     return open_beyond(
-        np.where(enough, limits[0][0], np.nan), np.where(enough, limits[-1][1], np.nan), far
+        np.where(sufficient, limits[0][0], np.nan), np.where(sufficient, limits[-1][1], np.nan), far
     )
 
 
@@ -224,8 +224,8 @@ def _suite(
         with np.errstate(divide="ignore", invalid="ignore"):
             centre = np.nansum(side.below, axis=-1) / side.n
             moved = (error / side.error)[:, None] * (centre[:, None] - side.below)
-        lacking = np.fmax(error**2 - summarise_units(moved).variance, 0.0)
-        extra = extra + np.nan_to_num(lacking).reshape(batch)
+        missing_variance = np.fmax(error**2 - summarise_units(moved).variance, 0.0)
+        extra = extra + np.nan_to_num(missing_variance).reshape(batch)
         units.append((side.median[:, None] * (1 + moved)).reshape(*batch, -1))
         summary = UnitSummary(side.median, (side.median * error) ** 2, side.n)
         summaries.append(UnitSummary(*(field.reshape(batch) for field in summary)))

@@ -25,7 +25,7 @@ class Runs(NamedTuple):
 
     `below` is the share of every unit's runs below the median (cells, units), ties half; `error`
     the standard error of that share over all units, `independent` the effective number of runs, and
-    `single` whether units have one run each.
+    `one_run` whether units have one run each.
     """
 
     ordered: Floats
@@ -34,7 +34,7 @@ class Runs(NamedTuple):
     below: Floats
     error: Floats
     independent: Floats
-    single: npt.NDArray[np.bool_]
+    one_run: npt.NDArray[np.bool_]
 
     @property
     def n(self) -> Floats:
@@ -140,9 +140,9 @@ def runs_of(values: Floats) -> Runs:
         centre = np.where(units, below, 0.0).sum(axis=-1, keepdims=True) / n[:, None]
         spread = np.sqrt(np.where(units, (below - centre) ** 2, 0.0).sum(axis=-1) / (n - 1) / n)
         independent = 1 / (all_shares**2).sum(axis=-1)
-    single = (measured.sum(axis=-1) <= 1).all(axis=-1)
+    one_run = (measured.sum(axis=-1) <= 1).all(axis=-1)
     error = np.where(
-        n > 0, np.fmax(np.where(single, 0.0, spread), 0.5 / np.sqrt(independent)), np.nan
+        n > 0, np.fmax(np.where(one_run, 0.0, spread), 0.5 / np.sqrt(independent)), np.nan
     )
     order = np.argsort(all_runs, axis=-1)
     ordered, shares = (
@@ -158,7 +158,7 @@ def runs_of(values: Floats) -> Runs:
         below,
         error,
         independent,
-        single,
+        one_run,
     )
 
 
@@ -167,7 +167,7 @@ def median_limits(runs: Runs, df: Floats, level: float | Floats) -> tuple[Floats
     from scipy.special import betaincinv
 
     fewer = np.where(
-        runs.single,
+        runs.one_run,
         1.0,
         t_quantile((1 + level) / 2, np.full(df.shape, np.inf)) / t_quantile((1 + level) / 2, df),
     )
@@ -208,10 +208,10 @@ def _df(new: Runs, old: Runs, paired: bool) -> Floats:
     else:
         with np.errstate(divide="ignore", invalid="ignore"):
             squared = [error_of_log(side) ** 2 for side in (new, old)]
-            dfs = [np.where(side.single, np.inf, side.n - 1) for side in (new, old)]
+            dfs = [np.where(side.one_run, np.inf, side.n - 1) for side in (new, old)]
         df = welch_df(*squared, *dfs)
     return np.where(
-        (new.n > 1) & (old.n > 1), np.where(new.single & old.single, np.inf, df), np.nan
+        (new.n > 1) & (old.n > 1), np.where(new.one_run & old.one_run, np.inf, df), np.nan
     )
 
 

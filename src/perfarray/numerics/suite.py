@@ -218,8 +218,8 @@ def common_movement(*sides: Floats, summaries: Sequence[UnitSummary] = ()) -> tu
     with np.errstate(divide="ignore", invalid="ignore"):
         repeated = sum(2 * _repeated(*pair, number) for pair in combinations(directions, 2))
         effective, length = freedom**2 / (freedom + repeated), lengths / freedom
-        enough = (number >= LEAST_BENCHMARKS) & (freedom > 0)
-        a = np.where(enough, effective / 2 - 1 / number, np.nan)
+        testable = (number >= LEAST_BENCHMARKS) & (freedom > 0)
+        a = np.where(testable, effective / 2 - 1 / number, np.nan)
         by_beta = betainc(a * (number - 1), a, 1 - np.minimum(length / number**2, 1.0))
         deviation = np.sqrt(2 * number * (number - 1) / effective)
         skewness = 8 * number * (number - 1) * (number - 2) / effective**2 / deviation**3
@@ -227,9 +227,9 @@ def common_movement(*sides: Floats, summaries: Sequence[UnitSummary] = ()) -> tu
         by_gamma = gammaincc(
             shape, np.maximum(shape + 2 * (length - number) / (deviation * skewness), 0.0)
         )
-        pvalue = np.where(enough, np.maximum(by_beta, by_gamma), np.nan)
+        pvalue = np.where(testable, np.maximum(by_beta, by_gamma), np.nan)
         correlation = (length - number) / (number * (number - 1))
-    return np.where(enough, correlation, np.nan), pvalue
+    return np.where(testable, correlation, np.nan), pvalue
 
 
 def _directions(units: Floats, means: Floats, varying: Mask) -> tuple[Floats, Floats]:

@@ -186,7 +186,7 @@ def speedup_limits_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         result[name].transpose(*result["n"].dims).values for name in ("n", "lower", "upper")
     )
     level, unit = 100 * float(result.attrs["confidence_level"]), str(result.attrs["unit"])
-    single = (
+    single_unit_text = (
         f"{{cells}} rest on one {unit}: their limits are NaN, since one shows no spread. "
         f"{more_units(result.attrs)}"
     )
@@ -198,7 +198,9 @@ def speedup_limits_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     )
     open_ended = f"{{cells}} have a limit at {level:.4g} % that is 0 or infinite: {needed}"
     ends = (n > 1) & (result.attrs.get(CENSORED) != "bound") & (np.isinf(upper) | (lower <= 0))
-    return count_note("single_unit", single, n == 1), count_note("no_limit", open_ended, ends)
+    return count_note("single_unit", single_unit_text, n == 1), count_note(
+        "no_limit", open_ended, ends
+    )
 
 
 def _open(cells: xr.Dataset, pair: Pair, statistic: str, unit: str | None) -> Bounds:

@@ -270,7 +270,7 @@ def _narrowed(
     max_weight: Any = 0,
     lattice: bool = False,
 ) -> Bracket:
-    """Narrow a bracket until it is no wider than `max_width`, or holds no more weight than `max_weight`.
+    """Narrow a bracket until it is at most `max_width` wide, or holds at most `max_weight`.
 
     On a lattice its ends are whole numbers.
 
