@@ -231,8 +231,8 @@ def suite_of_units(
 
     That of one benchmark has no limits and p-values here: `judge` gives it those of the benchmark.
     `extra` is the part of the squared error of each log ratio that shared units do not show,
-    `noise` what varies between sessions. A side is `one_session` sessions where one of its
-    benchmarks is one session: limits are then wider than they need be.
+    `noise` what varies between sessions. A side is `one_session` where one of its benchmarks is:
+    limits are then wider than they need be.
     """
     if rules.shared or rules.paired:
         with np.errstate(invalid="ignore"):

@@ -363,7 +363,7 @@ def _listed(differing: Sequence[Difference]) -> str:
         where = f" ({listed(cell_names(cells), 2)})" if cells.ndim and not cells.all() else ""
         texts.append(f"{name} {candidate} against {baseline}{where}")
     n_left_out = len(differing) - MAX_NAMED
-    return f"{'; '.join(texts)}{f'; and {n_left_out} n_left_out' if n_left_out > 0 else ''}"
+    return f"{'; '.join(texts)}{f'; and {n_left_out} more' if n_left_out > 0 else ''}"
 
 
 def _values(differing: Sequence[Difference]) -> Mapping[str, Any]:
