@@ -45,7 +45,7 @@ VARIABLES: Final = (
 )
 
 
-class Method(NamedTuple):
+class CalibratedMethod(NamedTuple):
     """A method with its arguments.
 
     `takes` are the names that it accepts, `truth` is what its limits are about ("" for a test).
@@ -60,7 +60,7 @@ class Method(NamedTuple):
     public: bool
 
 
-def check_method(method: str | Callable[..., Any], options: Mapping[str, Any]) -> Method:
+def check_method(method: str | Callable[..., Any], options: Mapping[str, Any]) -> CalibratedMethod:
     """Return the method of a public name, or a callable of timings (and a baseline)."""
     name = (
         method
@@ -95,12 +95,16 @@ def check_method(method: str | Callable[..., Any], options: Mapping[str, Any]) -
             f"{name} takes no {listed(unknown)}; what it takes is "
             f"{listed([*parameters][1 + two :], 40)}"
         )
-    return Method(name, function, two, truth, dict(options), takes, public)
+    return CalibratedMethod(name, function, two, truth, dict(options), takes, public)
 
 
 def with_defaults(
-    method: Method, levels: Sequence[str], dims: Sequence[str], confidence_level: float, rng: str
-) -> Method:
+    method: CalibratedMethod,
+    levels: Sequence[str],
+    dims: Sequence[str],
+    confidence_level: float,
+    rng: str,
+) -> CalibratedMethod:
     """Return the method with default arguments, where it takes them and the caller gave none."""
     defaults: dict[str, Any] = {"confidence_level": confidence_level, "rng": rng} | (
         {"levels": tuple(levels)} if method.public else {}
@@ -116,7 +120,9 @@ def with_defaults(
     )
 
 
-def ask(method: Method, sides: Sequence[xr.DataArray], **options: Any) -> dict[str, xr.DataArray]:
+def ask(
+    method: CalibratedMethod, sides: Sequence[xr.DataArray], **options: Any
+) -> dict[str, xr.DataArray]:
     """Call a method on some experiments, and return the parts of its answer along `experiment`."""
     count = sides[0].sizes[EXPERIMENT]
     if method.options.get("correction") is not None and count > 1:
@@ -147,7 +153,7 @@ def ask(method: Method, sides: Sequence[xr.DataArray], **options: Any) -> dict[s
     return answers
 
 
-def _along_experiments(value: Any, name: str, method: Method, count: int) -> xr.DataArray:
+def _along_experiments(value: Any, name: str, method: CalibratedMethod, count: int) -> xr.DataArray:
     """Return a part of an answer along `experiment`, which is the first axis of plain arrays."""
     array: xr.DataArray = value
     if not isinstance(value, xr.DataArray):
@@ -167,7 +173,7 @@ def _along_experiments(value: Any, name: str, method: Method, count: int) -> xr.
 
 
 def decided(
-    method: Method, answer: Mapping[str, xr.DataArray], threshold: Any, risk: float
+    method: CalibratedMethod, answer: Mapping[str, xr.DataArray], threshold: Any, risk: float
 ) -> xr.Dataset:
     """Return whether the method sees a difference in every experiment.
 
@@ -220,7 +226,7 @@ def decided(
 
 
 def _direction(
-    method: Method, answer: Mapping[str, xr.DataArray], significant: xr.DataArray
+    method: CalibratedMethod, answer: Mapping[str, xr.DataArray], significant: xr.DataArray
 ) -> Any:
     """Return the direction of the difference that a test sees: 0 where it gives none."""
     if method.name in ONE_SIDED:

@@ -8,7 +8,7 @@ import xarray as xr
 
 from perfarray.calibration.designs import EXPERIMENT
 from perfarray.calibration.numerics.splits import halves, number_of_splits
-from perfarray.calibration.rules import OURS, RULES, Rule, check_rules
+from perfarray.calibration.rules import OURS, RULES, AlarmRule, check_rules
 from perfarray.comparisons.compare import compare
 from perfarray.conventions import LEVELS, MACHINE, plural
 from perfarray.numerics.random import SPLITS, Key, Streams
@@ -142,7 +142,7 @@ def _count_alarms(
     values: Floats,
     numbers: npt.NDArray[np.uint64],
     data: Timings,
-    rules: list[Rule],
+    rules: list[AlarmRule],
     max_splits: int,
     level: float,
     key: Key,
@@ -194,7 +194,7 @@ def _judged(
     numbers: npt.NDArray[np.uint64],
     sides: tuple[Integers, Integers],
     data: Timings,
-    rules: list[Rule],
+    rules: list[AlarmRule],
 ) -> tuple[Mask, Mask, Floats]:
     """Return alarms and answers (rule, cell, split), and absolute log ratios of means."""
     splits, units = len(sides[0]), sides[0].shape[1] + sides[1].shape[1]
@@ -234,7 +234,7 @@ def _mean(side: xr.DataArray) -> npt.NDArray[Any]:
 
 
 def _result(
-    counts: dict[str, Floats], rules: list[Rule], cells: list[str], shape: tuple[int, ...]
+    counts: dict[str, Floats], rules: list[AlarmRule], cells: list[str], shape: tuple[int, ...]
 ) -> xr.Dataset:
     """Label the counts of all cells, and average them over those that were split."""
     split = ~np.isnan(counts["noise_floor"])

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, SUITE
-from perfarray.crosscheck.methods import METHODS, UNANSWERED, Answer, Method, Request
+from perfarray.crosscheck.methods import METHODS, UNANSWERED, AgreementMethod, Answer, Request
 from perfarray.numerics.verdicts import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER
 from perfarray.timings.across import check_across, suite_row_for_each
 from perfarray.timings.censored import ONLY_WORSE
@@ -189,7 +189,7 @@ def agreement(
     return with_notes(result, *remarks, *first_of_each_code(notes))
 
 
-def _answers(method: Method, request: Request) -> Answer:
+def _answers(method: AgreementMethod, request: Request) -> Answer:
     """Return the answers of one method under their names; NaN or "not asked" where it has none."""
     cell_answer, suite = method.answer(request)
     cells = request.cells.sizes

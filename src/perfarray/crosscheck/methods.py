@@ -88,7 +88,7 @@ class Request:
         return {"n_resamples": self.n_resamples, "rng": self.rng}
 
 
-class Method(NamedTuple):
+class AgreementMethod(NamedTuple):
     """A method: its name, title and question, and the function that answers.
 
     An answer holds `estimate`, `lower`, `upper`, `pvalue` as far as the method has them, `verdict`,
@@ -307,49 +307,49 @@ def _by_ranks(request: Request) -> tuple[None, Answer]:
 
 
 METHODS = (
-    Method(
+    AgreementMethod(
         "fieller",
         "means, t",
         "by how much do the mean times of these programs differ",
         _by_ratio("fieller"),
     ),
-    Method(
+    AgreementMethod(
         "studentized",
         "means, bootstrap",
         "the same, without assuming that unit means are normal",
         _by_ratio("studentized"),
     ),
-    Method(
+    AgreementMethod(
         "percentile",
         "scores, percentiles",
         "the same for the suite, by the paper's bootstrap: too narrow",
         _by_score("percentile", False),
     ),
-    Method(
+    AgreementMethod(
         "t_benchmarks",
         "benchmarks as sample",
         "by how much would programs like these differ",
         _by_score("t", True),
     ),
-    Method(
+    AgreementMethod(
         "randomization",
         "randomization",
         "do the runs come from the same distribution; effects that cancel are not seen",
         _by_exchange,
     ),
-    Method(
+    AgreementMethod(
         "speedup_test_mean",
         "Speedup-Test mean",
         "is the mean faster, one direction; normality tested first",
         _by_protocol("mean"),
     ),
-    Method(
+    AgreementMethod(
         "speedup_test_median",
         "Speedup-Test median",
         "is the median faster, one direction; a shift assumed",
         _by_protocol("median"),
     ),
-    Method(
+    AgreementMethod(
         "hpt",
         "HPT",
         "is the candidate better in most benchmarks, by ranks, however little",

@@ -10,7 +10,7 @@ import pandas as pd
 
 from perfarray.conventions import MACHINE
 from perfarray.machines.columns import LOG_NOISE, is_number, is_text, roles_of
-from perfarray.machines.models import Fit, Predict
+from perfarray.machines.models import ModelFit, Predict
 from perfarray.machines.numerics.influence import (
     MIN_UNITS_FOR_LIMITS,
     correlation_interval,
@@ -81,7 +81,7 @@ def draw_test_sets(
 
 def evaluate(
     problem: Problem,
-    fit: Fit,
+    fit: ModelFit,
     test_sets: list[Integers],
     covers_rows: bool,
     confidence_level: float,
@@ -314,7 +314,7 @@ def _ceiling(problem: Problem) -> float:
     return noise_ceiling(logs, problem.rows[LOG_NOISE].to_numpy(dtype=float))
 
 
-def _dependence(fit: Fit, rows: pd.DataFrame, names: list[str]) -> dict[str, Any]:
+def _dependence(fit: ModelFit, rows: pd.DataFrame, names: list[str]) -> dict[str, Any]:
     """Return the average prediction at values of predictors, with all others as in the rows."""
     sample = rows.iloc[_evenly(len(rows), AVERAGED)]
     at = np.full((len(names), GRID), "", dtype=object)

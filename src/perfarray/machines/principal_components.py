@@ -9,7 +9,7 @@ import xarray as xr
 
 from perfarray.conventions import square_units
 from perfarray.machines.numerics.principal_components import (
-    Components,
+    PrincipalComponents,
     axes_of,
     correlations,
     principal_axes,
@@ -304,7 +304,7 @@ def _components(
     return result
 
 
-def _axes_of_chunks(table: Any, *, scale: bool) -> Components:
+def _axes_of_chunks(table: Any, *, scale: bool) -> PrincipalComponents:
     """Return the components of a dask array (samples, features), with lazy scores.
 
     No more than a chunk is in memory.
@@ -320,7 +320,7 @@ def _axes_of_chunks(table: Any, *, scale: bool) -> Components:
     # The triangle R of the QR decomposition of the centred table has the same principal axes.
     triangle = tsqr(scaled)[1].compute()  # type: ignore[no-untyped-call]
     loadings, variances, ratios = axes_of(triangle, samples)
-    return Components(
+    return PrincipalComponents(
         scaled @ loadings, loadings, variances, ratios, centres, divisors, correlations(triangle)
     )
 

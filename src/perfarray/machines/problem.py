@@ -16,7 +16,7 @@ from perfarray.machines.columns import (
     term_of,
 )
 from perfarray.machines.formulas import LOGS, Formula, arguments_of, columns_in, evaluate_formula
-from perfarray.machines.models import Fit, ModelChoice, boosted, linear
+from perfarray.machines.models import ModelChoice, ModelFit, boosted, linear
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
@@ -50,7 +50,7 @@ class Problem(NamedTuple):
             labels.astype(object).where(labels.notna(), UNKNOWN).astype(str), sort=True
         )[0]
 
-    def fit(self, rows: pd.DataFrame, target: Floats) -> Fit:
+    def fit(self, rows: pd.DataFrame, target: Floats) -> ModelFit:
         """Fit the model to some rows."""
         if self.choice.model == "boosting":
             return boosted(rows, target, self.predictors, self.choice.seed)

@@ -80,7 +80,7 @@ class DrawKeys(NamedTuple):
         ] if jointly else self.cells, BOOTSTRAP | side << 9 | jointly << 8 | level
 
 
-class Cells(NamedTuple):
+class CellsToDraw(NamedTuple):
     """Cells ready to be redrawn: values (cells, n_L, ..., n_1), levels drawn, keys, part used.
 
     `unit_masks` are the units of levels drawn jointly that count, measured or not.
@@ -145,7 +145,7 @@ def cells_of(
     draw_keys: DrawKeys,
     purpose: Purpose,
     unit_masks: Sequence[Mask] = (),
-) -> Cells:
+) -> CellsToDraw:
     """Return cells (cells, n_L, ..., n_1) ready to be redrawn.
 
     They are reduced to one level where means need no more.
@@ -157,7 +157,7 @@ def cells_of(
         gaps = np.isnan(values).reshape(len(values), -1)
         complete = ~gaps.any(axis=-1) & (means and not unit_masks and resampled[-1])
         kinds = np.where(complete, COMPLETE, RAGGED - np.arange(len(values)))
-        return Cells(
+        return CellsToDraw(
             values,
             resampled,
             draw_keys,
@@ -171,11 +171,11 @@ def cells_of(
         values = np.take_along_axis(values, np.argsort(~has, axis=-1, kind="stable"), axis=-1)
     counts, measured = has.sum(axis=-1), (~np.isnan(values)).sum(axis=-1)
     kinds = np.where(measured == 0, EMPTY, np.where(measured < counts, counts + GAPS, counts))
-    return Cells(values, resampled, draw_keys, purpose, (), kinds, draws.engine)
+    return CellsToDraw(values, resampled, draw_keys, purpose, (), kinds, draws.engine)
 
 
 def redrawn(
-    n_resamples: int, streams: Streams, *sides: Cells
+    n_resamples: int, streams: Streams, *sides: CellsToDraw
 ) -> Iterator[tuple[Integers, slice, list[Floats]]]:
     """Yield cells, replicates, and their drawn values (cells, replicates, ...) in every system.
 
@@ -202,7 +202,7 @@ def _blocks(n_resamples: int, width: int) -> Iterator[slice]:
 
 
 def redrawn_jointly(
-    n_resamples: int, streams: Streams, *sides: Cells
+    n_resamples: int, streams: Streams, *sides: CellsToDraw
 ) -> Iterator[tuple[slice, list[Floats]]]:
     """Yield replicates and their units (cells, replicates, units) of all cells in every system.
 
@@ -223,7 +223,7 @@ def redrawn_jointly(
         yield replicates, drawn_units
 
 
-def redrawn_means(n_resamples: int, streams: Streams, cells: Cells) -> Floats:
+def redrawn_means(n_resamples: int, streams: Streams, cells: CellsToDraw) -> Floats:
     """Return the mean of every replicate, (cells, replicates); NaN without units."""
     means = np.full((len(cells.kinds), n_resamples), np.nan)
     for rows, replicates, (units,) in redrawn(n_resamples, streams, cells):

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfarray.numerics.bootstrap import (
-    Cells,
+    CellsToDraw,
     DrawKeys,
     Draws,
     Purpose,
@@ -187,7 +187,7 @@ def draw_sample(
 
 
 def _redrawn_statistics(
-    sides: Sequence[Cells], number: int, streams: Streams, statistic: Statistic
+    sides: Sequence[CellsToDraw], number: int, streams: Streams, statistic: Statistic
 ) -> Floats:
     """Return the replicates of a statistic of every side, shape (sides, cells, R)."""
     replicates = np.full((len(sides), len(sides[0].kinds), number), np.nan)
@@ -395,7 +395,7 @@ def _matched_sides(pair: Pairing, levels: int) -> tuple[Floats, Floats]:
 
 def _cells_of_sides(
     sides: Sequence[Floats], pair: Pairing, draws: Draws, purpose: Purpose
-) -> list[Cells]:
+) -> list[CellsToDraw]:
     """Return the cells of both systems ready to be drawn.
 
     Each has its own streams; paired units have the same ones.

@@ -38,8 +38,8 @@ from perfarray.numerics.ratio_tests import (
 )
 from perfarray.numerics.types import Floats, Integers, Mask, same_text
 from perfarray.numerics.verdicts import (
-    Comparison,
     Known,
+    RatioComparison,
     Rules,
     Suite,
     Tests,
@@ -61,7 +61,7 @@ def compare_draws(
     flat: bool,
     statistic: str = "mean",
     far: float = np.inf,
-) -> Comparison:
+) -> RatioComparison:
     """Compare redrawn timings (..., benchmarks, n_L, ..., n_1), at one level or one for each ratio.
 
     `cells` (..., benchmarks) and `groups` (...) are the keys of random numbers; `joint` levels are
@@ -91,7 +91,7 @@ def compare_draws(
         def joined(*arrays: Any) -> Any:
             return np.concatenate(arrays).reshape(cells.shape) if arrays[0].ndim else arrays[0]
 
-        return cast(Comparison, map_arrays(joined, *blocks))
+        return cast(RatioComparison, map_arrays(joined, *blocks))
     pair = Pairing(values[0], values[1], cells, rules.paired)
     bootstrap, sample = ratio_bootstrap(pair, draws, rules.method, statistic)
     ratio, sufficient = sample.ratio, enough_units(sample.ratio.n, rules.method)
@@ -134,7 +134,7 @@ def compare_stopped_draws(
     *arrays: Any,
     far: float,
     **options: Any,
-) -> Comparison:
+) -> RatioComparison:
     """Return what holds of medians whatever stopped runs took, from their best and their worst.
 
     Of the unlimited sides the best is not known. The other `arrays` are those of `compare_draws`.

@@ -37,8 +37,8 @@ from perfarray.numerics.suite import match_sides, smallest_number
 from perfarray.numerics.types import Floats, Mask, same_text
 from perfarray.numerics.verdicts import (
     NO_SUITE,
-    Comparison,
     Known,
+    RatioComparison,
     Rules,
     Suite,
     Tests,
@@ -55,7 +55,7 @@ def compare_units(
     levels: int,
     sessions: bool = False,
     mixed: bool = False,
-) -> Comparison:
+) -> RatioComparison:
     """Compare unit means of timings (..., benchmarks, n_L, ..., n_1), at one level or each ratio's.
 
     `arrays` are the fields of `SessionNoise` of the benchmarks and of the suite, where `sessions`
@@ -136,7 +136,7 @@ def known_of(ratio: Ratio, bounds: Sequence[Mask]) -> Known:
 
 def row_of(
     ratio: Ratio, df: Floats, rules: Rules, limits: RatioSet, censoring: Known
-) -> Comparison:
+) -> RatioComparison:
     """Return what is known of every benchmark but its tests; `df` are those of its limits."""
     new, old = (
         np.broadcast_to(side.mean, ratio.n.shape) for side in (ratio.numerator, ratio.denominator)
@@ -146,7 +146,7 @@ def row_of(
     no_baseline = without_baseline(ratio)
     excess = np.where(no_baseline, 0.0, ratio.estimate) - 1
     variance = ratio.residual + excess * (2 * ratio.overlap + excess * ratio.denominator.variance)
-    return Comparison(
+    return RatioComparison(
         estimate=reported_estimate(ratio),
         df=df,
         n=ratio.n,

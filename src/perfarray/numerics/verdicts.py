@@ -120,7 +120,7 @@ NOT_TESTED = Tests(*[np.asarray(np.nan)] * 4)
 NO_SUITE = Suite._make([*[np.asarray(np.nan)] * 6, NOT_TESTED])
 
 
-class Comparison(NamedTuple):
+class RatioComparison(NamedTuple):
     """What a method finds of the ratios of benchmarks (last axis), and of their geometric mean.
 
     `error` is the standard error of the log ratio, `difference_error` that of the difference of the
@@ -160,7 +160,7 @@ def map_arrays(function: Callable[..., Any], *records: Any) -> Any:
 
 
 def judge(
-    comparison: Comparison,
+    comparison: RatioComparison,
     rules: Rules,
     corrected: Sequence[Floats] = (),
     uncorrected: RatioSet | None = None,
@@ -255,7 +255,7 @@ def open_set(limits: RatioSet, censoring: Known, positive: Mask | bool = True) -
 
 
 def _suite_of_one_benchmark(
-    comparison: Comparison, limits: RatioSet, kind: Texts
+    comparison: RatioComparison, limits: RatioSet, kind: Texts
 ) -> tuple[Suite, Texts]:
     """Give suites of one benchmark that benchmark's row, uncorrected."""
     suite, tests = comparison.suite, comparison.tests

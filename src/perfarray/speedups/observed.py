@@ -13,7 +13,7 @@ from perfarray.numerics.medians import units_with_limits
 from perfarray.numerics.ratio_tests import compare_units
 from perfarray.numerics.suite import run_statistic
 from perfarray.numerics.types import Floats, Mask
-from perfarray.numerics.verdicts import Comparison, Rules
+from perfarray.numerics.verdicts import RatioComparison, Rules
 from perfarray.speedups.numerics.tests import overall
 from perfarray.timings.across import check_across, for_each_suite
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
@@ -32,7 +32,7 @@ STATISTICS = ("mean", "median", "min", BEST)
 WEIGHT: Final = "weight"  # the coordinate with the weight of each benchmark
 
 # Methods of comparison that give limits
-METHODS: Final[Mapping[str, tuple[str, Callable[..., Comparison]]]] = {
+METHODS: Final[Mapping[str, tuple[str, Callable[..., RatioComparison]]]] = {
     "mean": ("fieller", compare_units),
     "median": ("order_statistics", compare_medians),
 }

@@ -13,7 +13,7 @@ from perfarray.conventions import RNG_KEY, plural
 from perfarray.numerics.types import Integers
 from perfarray.suites.matching import REPLICATE, count_empty
 from perfarray.suites.numerics.distributions import (
-    Suite,
+    SuiteRuns,
     central_score,
     draw_scores,
     summarise_scores,
@@ -139,7 +139,7 @@ def score_distribution(
     )
     units, drawing = runs.system.data.units, runs.drawing
 
-    def kernel(suite: Suite, cells: Integers) -> tuple[np.ndarray, ...]:
+    def kernel(suite: SuiteRuns, cells: Integers) -> tuple[np.ndarray, ...]:
         return draw_scores(suite, cells, drawing), central_score(suite, mean)
 
     variables = outputs(units, (REPLICATE,), score="") | outputs(units, suite_score="")
@@ -246,7 +246,7 @@ def five_number_summary(
     exact, drawing = method == "exact", runs.drawing
     bar = cells_bar(runs.cells, "five numbers", show=progress) if exact else None
 
-    def kernel(suite: Suite, cells: Integers) -> tuple[np.ndarray, ...]:
+    def kernel(suite: SuiteRuns, cells: Integers) -> tuple[np.ndarray, ...]:
         if exact:
             five, bounds = exact_numbers(
                 suite, mean, after_each=None if bar is None else bar.update

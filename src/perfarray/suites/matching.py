@@ -9,7 +9,7 @@ import xarray as xr
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.suite import (
     MEANS,
-    Sides,
+    SuiteSides,
     match_sides,
     movement,
     run_statistic,
@@ -39,7 +39,7 @@ from perfarray.timings.zeros import Positive
 
 Result = TypeVar("Result", xr.Dataset, xr.DataArray)
 Names = str | Sequence[str] | None
-Kernel = Callable[[Sides, Any], tuple[np.ndarray, ...]]
+Kernel = Callable[[SuiteSides, Any], tuple[np.ndarray, ...]]
 
 ALTERNATIVES = ("two-sided", "less", "greater")
 INDEPENDENT = (

@@ -9,7 +9,7 @@ import xarray as xr
 
 from perfarray.conventions import BENCHMARK, plural
 from perfarray.numerics.bootstrap import Draws
-from perfarray.numerics.suite import Sides, smallest_number
+from perfarray.numerics.suite import SuiteSides, smallest_number
 from perfarray.suites import matching
 from perfarray.suites.numerics.exchanges import most_outcomes
 from perfarray.suites.numerics.randomization import randomization
@@ -163,7 +163,7 @@ def randomization_test(
     )
     length = _room(systems, score, draws) if distribution else None
 
-    def kernel(sides: Sides, cells: Any) -> tuple[np.ndarray, ...]:
+    def kernel(sides: SuiteSides, cells: Any) -> tuple[np.ndarray, ...]:
         tests = randomization(sides, cells, score, draws, plus_one, length=length)
         return *tests, smallest_number(sides)
 

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK
-from perfarray.numerics.suite import Sides, smallest_numbers
+from perfarray.numerics.suite import SuiteSides, smallest_numbers
 from perfarray.numerics.types import Floats, same_text
 from perfarray.suites import matching
 from perfarray.suites.numerics import required_runs as numerics
@@ -160,7 +160,7 @@ def required_runs(
         weights=shares,
     )
 
-    def kernel(sides: Sides, cells: Any) -> tuple[np.ndarray, ...]:
+    def kernel(sides: SuiteSides, cells: Any) -> tuple[np.ndarray, ...]:
         result = numerics.required_runs(
             sides, cells, score, draws, method, width=target, start=first
         )
@@ -236,7 +236,7 @@ def _remarks(search: numerics.RequiredRuns, n: Floats, first: int) -> np.ndarray
     return remarks
 
 
-def _unused(sides: Sides, used: Floats) -> Floats:
+def _unused(sides: SuiteSides, used: Floats) -> Floats:
     """Count the runs of every suite beyond the fewest that a benchmark has on a side."""
     runs = sum(
         np.where(sides.matched, (~np.isnan(side)).sum(axis=-1), 0).sum(axis=-1)

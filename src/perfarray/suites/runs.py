@@ -10,7 +10,7 @@ from perfarray.numerics.levels import unit_means
 from perfarray.numerics.suite import MEANS, common_movement
 from perfarray.numerics.types import Floats, Integers
 from perfarray.suites.matching import INDEPENDENT, Names
-from perfarray.suites.numerics.distributions import Drawing, Suite, arrange
+from perfarray.suites.numerics.distributions import Drawing, SuiteRuns, arrange
 from perfarray.suites.one_system import OneSystem, match_cells
 from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.labels import label_values
@@ -92,7 +92,7 @@ def resolve_runs(
 
 
 def over_cells(
-    kernel: Callable[[Suite, Integers], tuple[np.ndarray, ...]],
+    kernel: Callable[[SuiteRuns, Integers], tuple[np.ndarray, ...]],
     runs: Runs,
     outputs: dict[str, Output],
     coords: dict[str, Any] | None = None,

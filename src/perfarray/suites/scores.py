@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, EXECUTION
-from perfarray.numerics.suite import MEANS, Sides, run_statistic, suite_mean, suite_units
+from perfarray.numerics.suite import MEANS, SuiteSides, run_statistic, suite_mean, suite_units
 from perfarray.numerics.types import Floats, Mask
 from perfarray.suites import matching
 from perfarray.suites.numerics.ratios import ratio_intervals
@@ -324,7 +324,7 @@ def score_ratio_interval(
         learn=prior is not None,
     )
 
-    def kernel(sides: Sides, cells: Any) -> tuple[np.ndarray, ...]:
+    def kernel(sides: SuiteSides, cells: Any) -> tuple[np.ndarray, ...]:
         return ratio_intervals(
             sides, cells, score, draws, method, without=sensitivity, length=length
         )

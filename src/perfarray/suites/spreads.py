@@ -9,7 +9,7 @@ import xarray as xr
 
 from perfarray.numerics.types import Integers
 from perfarray.suites.distributions import DRAWN, METHODS, PAPER
-from perfarray.suites.numerics.distributions import Drawing, Suite, units_of
+from perfarray.suites.numerics.distributions import Drawing, SuiteRuns, units_of
 from perfarray.suites.numerics.relative_variation import (
     AIM,
     FEW,
@@ -148,7 +148,7 @@ def relative_variation(
     of_runs = resolve_best(statistic, data.better)
     bar = cells_bar(runs.cells, "variation", show=progress)
 
-    def kernel(suite: Suite, cells: Integers) -> tuple[np.ndarray, ...]:
+    def kernel(suite: SuiteRuns, cells: Integers) -> tuple[np.ndarray, ...]:
         return _variation(suite, cells, of_runs, drawing, method, aim=aim, bar=bar)
 
     variables = outputs(data.units, performance="", standard_deviation="")
@@ -179,7 +179,7 @@ def relative_variation(
 
 
 def _variation(
-    suite: Suite,
+    suite: SuiteRuns,
     cells: Integers,
     statistic: str,
     drawing: Drawing,

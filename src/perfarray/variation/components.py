@@ -20,7 +20,7 @@ from perfarray.timings.zeros import cell_names
 from perfarray.variation.numerics.carriers import carriers
 from perfarray.variation.numerics.component_intervals import ComponentLimits, anova_limits
 from perfarray.variation.numerics.jackknife import jackknife_limits, unevenness
-from perfarray.variation.numerics.reml import Fit, nested_reml
+from perfarray.variation.numerics.reml import RemlFit, nested_reml
 
 # What the attr `interval_method` of a result says.
 INTERVALS = {
@@ -220,8 +220,8 @@ def _split(
     Those that describe the data are of the analysis of variance, whatever the method.
     """
     components = nested_anova(values, levels, negative if method == "anova" else "keep")
-    estimate: Components | Fit = components
-    interval: ComponentLimits | Fit
+    estimate: Components | RemlFit = components
+    interval: ComponentLimits | RemlFit
     if method == "anova":
         interval = anova_limits(values, components, confidence_level)
         error = interval.standard_error

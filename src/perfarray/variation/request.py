@@ -79,7 +79,7 @@ def describe_goal(
     return {name: value for name, value in (attrs | choices).items() if value is not None}
 
 
-class Systems(NamedTuple):
+class PlannedSystems(NamedTuple):
     """The timings planned for, the candidate's first, with attrs, notes and a baseline's labels.
 
     `missing_levels` names for each the levels it does not have: they cost nothing there.
@@ -118,7 +118,7 @@ def systems(
     levels: str | tuple[str, ...] | None,
     paired: str | None = None,
     positive: Positive | None = None,
-) -> Systems:
+) -> PlannedSystems:
     """Resolve the timings, and those of a baseline beside them.
 
     `positive` says what must be above 0.
@@ -130,7 +130,9 @@ def systems(
                 f"paired={paired!r} matches the units of two systems; name the baseline too"
             )
         timings = resolve(times, metric, levels, positive=positive, as_nested=True)
-        return Systems((timings,), timings.describe(), (*timings.notes, *timings.crossed), {})
+        return PlannedSystems(
+            (timings,), timings.describe(), (*timings.notes, *timings.crossed), {}
+        )
     if levels is None and isinstance(baseline, xr.DataArray | xr.Dataset):
         nests = [resolve(side, metric, None, as_nested=True).levels for side in (times, baseline)]
         if nests[0] != nests[1]:
@@ -151,7 +153,7 @@ def systems(
         keep=price_names,
     )
     by_label = pair.dim is not None and not isinstance(baseline, xr.DataArray | xr.Dataset)
-    return Systems(
+    return PlannedSystems(
         (pair.candidate, pair.baseline),
         dict(pair.attrs),
         (*pair.notes, *pair.crossed),

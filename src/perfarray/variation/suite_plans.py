@@ -163,7 +163,7 @@ def plan_suite(
     ]
     labels, variables = arrays[0][across].values.tolist(), _outputs(across, len(sides))
     shares = weighing.shares_of(arrays[0][across].values)
-    rules = Rules(
+    rules = SuitePlanRules(
         goal=goal,
         levels=nest,
         sharing=tuple(Sharing(len(served), number, correlation) for number in in_pilot),
@@ -324,7 +324,7 @@ def suite_plan_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     )
 
 
-class Rules(NamedTuple):
+class SuitePlanRules(NamedTuple):
     """What holds for every suite of a call.
 
     `shares` are the weights of the benchmarks in the mean.
@@ -341,7 +341,7 @@ class Rules(NamedTuple):
 
 
 def plan_suites(
-    arrays: Sequence[Floats], rules: Rules, outputs: Mapping[str, Output]
+    arrays: Sequence[Floats], rules: SuitePlanRules, outputs: Mapping[str, Output]
 ) -> list[np.ndarray]:
     """Plan suite by suite: a plan is a search, and suites are few.
 
@@ -390,7 +390,7 @@ def plan_suites(
 
 
 def _pilots(
-    values: list[Floats], prices: list[Floats], measured: np.ndarray, rules: Rules
+    values: list[Floats], prices: list[Floats], measured: np.ndarray, rules: SuitePlanRules
 ) -> list[Pilot]:
     """Estimate the systems of one suite, or their pairs, or every benchmark that shares nothing."""
     if not measured.any():
@@ -424,7 +424,7 @@ def _pilots(
     ]
 
 
-def _plan_one(pilots: list[Pilot], rules: Rules) -> dict[str, Any]:
+def _plan_one(pilots: list[Pilot], rules: SuitePlanRules) -> dict[str, Any]:
     """Plan one suite: the variables of its plan.
 
     Where there is nothing to plan from, only what is known.

@@ -7,7 +7,7 @@ import pytest
 
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.random import EXCHANGES, Streams
-from perfarray.numerics.suite import Sides, match_sides, run_statistic, suite_mean
+from perfarray.numerics.suite import SuiteSides, match_sides, run_statistic, suite_mean
 from perfarray.suites.numerics.randomization import (
     TABLE,
     Tally,
@@ -199,7 +199,7 @@ def test_suites_exchanged_together_have_the_ratios_of_suites_alone(runs, statist
     )
 
     def ratios(which):
-        some = Sides(*(part[which] for part in sides))
+        some = SuiteSides(*(part[which] for part in sides))
         return randomization(some, np.arange(5)[which], how, draws, True, length=40)
 
     together, alone = ratios(slice(None)), [ratios([place]) for place in range(5)]

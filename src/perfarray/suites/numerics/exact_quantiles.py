@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfarray.numerics.types import Floats, Integers
-from perfarray.suites.numerics.distributions import Suite, from_scale, to_scale, units_of
+from perfarray.suites.numerics.distributions import SuiteRuns, from_scale, to_scale, units_of
 
 QUARTERS = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
 # Most sums of which the quantile is found: 3^13 are fewer; a lattice is as fast where there are
@@ -53,7 +53,7 @@ class Quantiles(NamedTuple):
 
 
 def exact_numbers(
-    suite: Suite, mean: str, after_each: Callable[[], object] | None = None
+    suite: SuiteRuns, mean: str, after_each: Callable[[], object] | None = None
 ) -> tuple[Floats, Floats]:
     """Return the five numbers (5, cells), and bounds of the quartiles (2, 3, cells).
 

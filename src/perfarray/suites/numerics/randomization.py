@@ -14,7 +14,7 @@ import numpy as np
 
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.random import EXCHANGES, LOWER_HALF, Streams
-from perfarray.numerics.suite import Sides, run_statistic, transform
+from perfarray.numerics.suite import SuiteSides, run_statistic, transform
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.numerics.with_replacement import add_one_of_each
 from perfarray.suites.numerics.exchanges import (
@@ -56,7 +56,7 @@ class Tally(NamedTuple):
 
 
 def randomization(
-    sides: Sides,
+    sides: SuiteSides,
     cells: Integers,
     score: Score,
     draws: Draws | None,
@@ -82,7 +82,11 @@ def randomization(
 
 
 def exchange_units(
-    sides: Sides, cells: Integers, score: Score, draws: Draws | None, ratios: Floats | None = None
+    sides: SuiteSides,
+    cells: Integers,
+    score: Score,
+    draws: Draws | None,
+    ratios: Floats | None = None,
 ) -> Iterator[tuple[Integers, Tally]]:
     """Exchange the units of every suite at random, or in every way where `draws` is None.
 

@@ -21,7 +21,7 @@ from perfarray.numerics.levels import UnitSummary, summarise_units
 from perfarray.numerics.moderated import fit_robust_prior, moderate
 from perfarray.numerics.random import BENCHMARKS, Streams
 from perfarray.numerics.suite import (
-    Sides,
+    SuiteSides,
     log_mean_slopes,
     matched_weights,
     mean_of_transformed,
@@ -51,7 +51,7 @@ class ScoreRatio(NamedTuple):
 
 
 def ratio_intervals(
-    sides: Sides,
+    sides: SuiteSides,
     cells: Integers,
     score: Score,
     draws: Draws | None,
@@ -117,7 +117,7 @@ def _without_each(matched: Mask, interval: Callable[[Mask], ScoreRatio]) -> tupl
     return tuple(limits)
 
 
-def log_ratio(sides: Sides, matched: Mask, score: Score) -> Floats:
+def log_ratio(sides: SuiteSides, matched: Mask, score: Score) -> Floats:
     """Return the log of candidate over baseline over the matched benchmarks."""
     scores = [
         suite_mean(run_statistic(side, score.statistic), score.mean, matched, score.weights)
@@ -127,7 +127,7 @@ def log_ratio(sides: Sides, matched: Mask, score: Score) -> Floats:
         return np.asarray(np.log(scores[0]) - np.log(scores[1]))
 
 
-def t_interval(sides: Sides, matched: Mask, score: Score) -> ScoreRatio:
+def t_interval(sides: SuiteSides, matched: Mask, score: Score) -> ScoreRatio:
     """Return the t interval of the ratio of two scores on the log scale.
 
     Benchmarks fixed: SE^2 = sum of w^2 s^2 / (m ybar^2) over systems and benchmarks (for the
@@ -203,7 +203,7 @@ def t_places(interval: ScoreRatio, number: int) -> Floats:
         return np.exp(np.log(interval.estimate)[..., None] + half)
 
 
-def _sample_size(sides: Sides, matched: Mask, score: Score) -> Floats:
+def _sample_size(sides: SuiteSides, matched: Mask, score: Score) -> Floats:
     """Return the fewest units behind a benchmark, or the number of sampled benchmarks."""
     return (
         matched.sum(axis=-1).astype(float)
@@ -212,7 +212,7 @@ def _sample_size(sides: Sides, matched: Mask, score: Score) -> Floats:
     )
 
 
-def _over_units(sides: Sides, matched: Mask, score: Score) -> UnitSummary:
+def _over_units(sides: SuiteSides, matched: Mask, score: Score) -> UnitSummary:
     """Return the samples whose variances add up to that of the log ratio.
 
     A unit contributes w log(value) to a geometric mean of runs, w value / mean to first order to a
@@ -252,7 +252,7 @@ def _samples_that_count(matched: Mask, score: Score) -> Mask:
     return np.asarray(matched.any(axis=-1, keepdims=True)) if score.shared else matched
 
 
-def _over_benchmarks(sides: Sides, matched: Mask, score: Score) -> UnitSummary:
+def _over_benchmarks(sides: SuiteSides, matched: Mask, score: Score) -> UnitSummary:
     """Return the sample of the paired t over benchmarks: log ratios or their counterparts."""
     scores = [run_statistic(side, score.statistic) for side in (sides.new, sides.old)]
     if score.mean == "geometric":
@@ -406,7 +406,9 @@ def _redraw_benchmarks(
     return redrawn, weights
 
 
-def _left_out(sides: Sides, matched: Mask, score: Score, estimate: Floats) -> tuple[Floats, ...]:
+def _left_out(
+    sides: SuiteSides, matched: Mask, score: Score, estimate: Floats
+) -> tuple[Floats, ...]:
     """Return the influence (suites, ...) of every unit left out in turn.
 
     Where the benchmarks are random they are left out instead.

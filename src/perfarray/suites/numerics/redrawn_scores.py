@@ -12,7 +12,7 @@ import numpy as np
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.random import UNITS, Streams
 from perfarray.numerics.statistics import median
-from perfarray.numerics.suite import Sides, transform
+from perfarray.numerics.suite import SuiteSides, transform
 from perfarray.numerics.types import Floats, Integers
 from perfarray.numerics.with_replacement import (
     add_one_of_each,
@@ -69,14 +69,14 @@ class Redrawn(NamedTuple):
     summed: (suites, R).
     """
 
-    sides: Sides
+    sides: SuiteSides
     cells: Integers
     new: Floats
     old: Floats
 
 
 def draw_scores(
-    sides: Sides, cells: Integers, draws: Draws, score: Score, *, per_benchmark: bool = True
+    sides: SuiteSides, cells: Integers, draws: Draws, score: Score, *, per_benchmark: bool = True
 ) -> Iterator[Redrawn]:
     """Redraw the units within every benchmark and system, block by block of suites.
 

@@ -8,7 +8,7 @@ import numpy as np
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.searching import first_true
-from perfarray.numerics.suite import Sides, smallest_number
+from perfarray.numerics.suite import SuiteSides, smallest_number
 from perfarray.numerics.types import Floats, Integers
 from perfarray.suites.numerics.ratios import ScoreRatio, ratio_intervals
 from perfarray.suites.numerics.redrawn_scores import Score
@@ -31,7 +31,7 @@ class RequiredRuns(NamedTuple):
 
 
 def required_runs(
-    sides: Sides,
+    sides: SuiteSides,
     cells: Integers,
     score: Score,
     draws: Draws | None,

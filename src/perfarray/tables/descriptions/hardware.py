@@ -75,7 +75,7 @@ class Disk(NamedTuple):
     solid_state: bool | None = None
 
 
-class Counts(NamedTuple):
+class ProcessorCounts(NamedTuple):
     """Numbers of enabled cores, chips and threads."""
 
     cores: int | None = None
@@ -236,7 +236,7 @@ def clock(text: str) -> float | None:
     return number * 1000 if gigahertz else number
 
 
-def counts(text: str) -> Counts:
+def counts(text: str) -> ProcessorCounts:
     """Parse numbers of cores, chips and threads; 0, -1 and question marks are not counts.
 
     Examples
@@ -245,6 +245,6 @@ def counts(text: str) -> Counts:
     Counts(cores=12, chips=2, cores_per_chip=6, threads_per_core=2)
     """
     matches = ((name, pattern.search(text)) for name, pattern in COUNTS.items())
-    return Counts(
+    return ProcessorCounts(
         **{name: int(match[1]) for name, match in matches if match and 0 < float(match[1]) < MOST}
     )
