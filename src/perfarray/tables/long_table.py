@@ -30,6 +30,7 @@ from perfarray.tables.roles import (
     limit_column,
     mark_column,
     metric_column,
+    missing_label_notes,
     numbered_levels,
     placed_column,
 )
@@ -108,6 +109,7 @@ def table_of(
         roles_note(arranged.roles, arranged.numbered, n_copies),
         *value_notes,
         failure_note,
+        *missing_label_notes(frame, labels, dim_columns),
         *_other_units(value, units),
         *(check_unit(name, units.get(name, "1")) for name in value),
     ]

@@ -55,7 +55,8 @@ KNOWN_TIMES = (
 def label_column(series: pd.Series) -> Column:
     """Code the labels of a dim by first appearance.
 
-    A missing label is `unknown`, a date is written as in files.
+    A missing label is `unknown`, or `missing` beside a label `unknown`; a date is written as in
+    files.
     """
     if pd.api.types.is_datetime64_any_dtype(series):
         series = series.map(
@@ -69,13 +70,45 @@ def label_column(series: pd.Series) -> Column:
     are_integers = (
         has_missing and labels.dtype.kind == "f" and are_whole(labels[~np.isnan(labels)].to_numpy())
     )
-    names = [
-        UNKNOWN if pd.isna(label) else label.item() if isinstance(label, np.generic) else label
-        for label in labels
-    ]
-    if are_integers:
-        names = [label if label == UNKNOWN else int(label) for label in names]
+    names = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    if has_missing:
+        missing = _missing_label(names)
+        names = [
+            missing if pd.isna(label) else int(label) if are_integers else label for label in names
+        ]
     return Column(codes=codes.astype(np.intp, copy=False), labels=names)
+
+
+def _missing_label(labels: Sequence[Any]) -> str:
+    """Return a label for rows that have none, which no other row has."""
+    return next(
+        name
+        for name in (UNKNOWN, "missing", *(f"missing_{n}" for n in range(2, len(labels) + 2)))
+        if name not in labels
+    )
+
+
+def missing_label_notes(
+    frame: pd.DataFrame, labels: Mapping[str, Column], columns: Mapping[str, str]
+) -> list[Note]:
+    """Return notes on columns that have a label `unknown`, and rows without a label."""
+    notes = []
+    for dim, column in labels.items():
+        if UNKNOWN not in column.labels:
+            continue
+        series = frame[columns.get(dim, dim)]
+        missing = series.isna().to_numpy()
+        label = column.labels[column.codes[missing.argmax()]]
+        if missing.any() and label != UNKNOWN:
+            rows = int(missing.sum())
+            text = (
+                f"Column {series.name!r} has the label {UNKNOWN!r}, and {number_of(rows, 'row')} "
+                f"without a label. Such rows get the label {label!r}. Where they belong to "
+                f"{UNKNOWN!r}, write that label."
+            )
+            values = {"column": str(series.name), "label": label, "rows": rows}
+            notes.append(Note("missing_label", text, values))
+    return notes
 
 
 def are_whole(numbers: Floats) -> bool:

@@ -81,7 +81,7 @@ def draw_scores(
     """Redraw the units within every benchmark and system, block by block of suites.
 
     Shared units are drawn for all benchmarks together, paired ones for both systems. Random numbers
-    depend on the keys of the suites, `cells`. Unless `per_benchmark` benchmark is wanted, scores
+    depend on the keys of the suites, `cells`. Unless scores are wanted `per_benchmark`, they
     are summed where all benchmarks have equally few units.
     """
     benchmarks, number, streams = sides.matched.shape[-1], draws.n_resamples, Streams(draws.key)
