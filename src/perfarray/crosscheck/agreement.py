@@ -168,11 +168,9 @@ def agreement(
     suite = pair.candidate.array.coords.get(SUITE)
     if suite is not None and {*suite.dims} <= {*result.dims}:
         result = result.assign_coords({SUITE: suite.variable})
-    has_both_sides = request.times.notnull().any(request.levels)
-    has_both_sides = has_both_sides & request.baseline.notnull().any(request.levels)
-    measured = (
-        has_both_sides.sum(across) if across in has_both_sides.dims else has_both_sides.astype(int)
-    )
+    complete = request.times.notnull().any(request.levels)
+    complete = complete & request.baseline.notnull().any(request.levels)
+    measured = complete.sum(across) if across in complete.dims else complete.astype(int)
     result["suite_benchmarks"] = measured.assign_attrs(units="1", long_name=COUNTED)
     shared_text = f"shared: {' '.join(request.shared)}"
     result = result.assign_attrs(
@@ -185,7 +183,7 @@ def agreement(
     )
     remarks = [*pair.notes, *pair.unit_notes, pair.stopped_note(ONLY_WORSE)]
     if across in result.dims:
-        remarks.append(name_suites(result, pair.candidate.array, has_both_sides, across, by=True))
+        remarks.append(name_suites(result, pair.candidate.array, complete, across, by=True))
     return with_notes(result, *remarks, *first_of_each_code(notes))
 
 

@@ -167,11 +167,9 @@ def over_suites(
     )
     variables |= {"_matched": Output((across,), "", bool)} | (MOVES if tested else {})
     by_label = [across in output.dims for output in variables.values()]
-    equal_runs = same_runs(systems.pair)
+    tied = same_runs(systems.pair)
     copies = (
-        []
-        if equal_runs is None
-        else [equal_runs if across in equal_runs.dims else equal_runs.expand_dims({across: 1})]
+        [] if tied is None else [tied if across in tied.dims else tied.expand_dims({across: 1})]
     )
     copies = [mask.chunk({across: -1}) if is_chunked(mask) else mask for mask in copies]
 

@@ -67,14 +67,10 @@ def table_of(
     frame = without_blanks(frame, value.values())
     claimed = {*value.values(), *(dims or {}).values()}
     unclaimed = [name for name in (*COMPARED, *LEVELS) if name not in claimed]
-    dim_columns = {name: name for name in unclaimed if name in frame.columns} | dict(dims or {})
-    _check_columns(frame, [*value.values(), *dim_columns.values()])
-    if (
-        "file" in dim_columns
-        and "file" not in (dims or {})
-        and _determines_files(frame, dim_columns, level)
-    ):
-        del dim_columns["file"]
+    axes = {name: name for name in unclaimed if name in frame.columns} | dict(dims or {})
+    _check_columns(frame, [*value.values(), *axes.values()])
+    if "file" in axes and "file" not in (dims or {}) and _determines_files(frame, axes, level):
+        del axes["file"]
     if len(frame) == 0:
         raise ValueError("the table has no rows; give one row per measurement")
     check_names(level, "level")
@@ -84,15 +80,12 @@ def table_of(
         measured[name], note = metric_column(frame[column], name, units.get(name, "1"), better)
         value_notes.append(note)
     marks = {mark: mark_column(frame[mark]) for mark in MARKS if mark in frame.columns}
-    used_columns = {*value.values(), *dim_columns.values(), *marks}
+    used_columns = {*value.values(), *axes.values(), *marks}
     remaining = {str(name): frame[name] for name in frame.columns if name not in used_columns}
     if CENSORED_AT in remaining:
         factor = seconds_factor(next(iter(measured.values())).units)
-        limits = limit_column(remaining[CENSORED_AT])
-        remaining[CENSORED_AT] = limits * (1.0 if factor is None else factor)
-    arranged = _arranged(
-        {name: frame[column] for name, column in dim_columns.items()}, remaining, level
-    )
+        remaining[CENSORED_AT] = limit_column(remaining[CENSORED_AT]) * (factor or 1.0)
+    arranged = _arranged({name: frame[column] for name, column in axes.items()}, remaining, level)
     copies = copied_rows(frame, arranged.labels, arranged.repetitions, arranged.numbered)
     if copies is not None:
         roles: dict[str, Any] = {"value": value, "units": units, "better": better, "dims": dims}
@@ -109,7 +102,7 @@ def table_of(
         roles_note(arranged.roles, arranged.numbered, n_copies),
         *value_notes,
         failure_note,
-        *missing_label_notes(frame, labels, dim_columns),
+        *missing_label_notes(frame, labels, axes),
         *_other_units(value, units),
         *(check_unit(name, units.get(name, "1")) for name in value),
     ]
@@ -125,15 +118,13 @@ def table_of(
     )
 
 
-def _determines_files(frame: pd.DataFrame, dim_columns: Mapping[str, str], level: str) -> bool:
+def _determines_files(frame: pd.DataFrame, axes: Mapping[str, str], level: str) -> bool:
     """Return whether labels of other dims say which of several files a row is from.
 
     A dim of files would only multiply the cells then.
     """
     grouping_columns = [
-        column
-        for name, column in dim_columns.items()
-        if name not in (BENCHMARK, "file", *LEVELS, level)
+        column for name, column in axes.items() if name not in (BENCHMARK, "file", *LEVELS, level)
     ]
     files = pd.factorize(frame["file"], use_na_sentinel=False)[0]
     codes = [pd.factorize(frame[column], use_na_sentinel=False)[0] for column in grouping_columns]
@@ -155,10 +146,10 @@ class Arranged(NamedTuple):
 
 
 def _arranged(
-    dim_columns: Mapping[str, pd.Series], remaining: Mapping[str, pd.Series], level: str
+    axes: Mapping[str, pd.Series], remaining: Mapping[str, pd.Series], level: str
 ) -> Arranged:
     """Return columns by their roles: those that were named, and those that were not."""
-    nest = {name: column for name, column in dim_columns.items() if name in LEVELS or name == level}
+    nest = {name: column for name, column in axes.items() if name in LEVELS or name == level}
     repetitions = dict(sorted(nest.items(), key=lambda item: level_order(item[0])))
     # A table that perfarray wrote has the names of units beside their numbers.
     names = {
@@ -171,13 +162,11 @@ def _arranged(
     }
     numbered = next((name for name in (level, ITERATION) if name not in repetitions), level)
     descriptors = {
-        name: column
-        for name, column in dim_columns.items()
-        if name in DESCRIPTORS and name not in nest
+        name: column for name, column in axes.items() if name in DESCRIPTORS and name not in nest
     }
     labels = {
         name: label_column(column)
-        for name, column in dim_columns.items()
+        for name, column in axes.items()
         if name not in (*nest, *descriptors)
     }
     roles = column_roles(

@@ -186,17 +186,12 @@ def resolve_pair(
         sides = sides if positive is None else [decline_zeros(side, positive) for side in sides]
         candidate, pair = sides[0], _pair_of_objects(sides[0], sides[1], dim)
     else:
-        all_pairs = baseline is EVERY
-        pair = (
-            _each_with_each(candidate, str(dim)) if all_pairs else _split(candidate, baseline, dim)
-        )
+        every = baseline is EVERY
+        pair = _each_with_each(candidate, str(dim)) if every else _split(candidate, baseline, dim)
     marks = (*((CENSORED,) if pair.baseline.bounded else ()), *((COPIED,) if with_copies else ()))
     unit_names = map(label_name, pair.baseline.levels)
-    array, coord_names = (
-        pair.baseline.array,
-        {*pair.baseline.array.dims, *keep, *marks, *unit_names},
-    )
-    if dropped := [name for name in array.coords if name not in coord_names]:
+    array, names = pair.baseline.array, {*pair.baseline.array.dims, *keep, *marks, *unit_names}
+    if dropped := [name for name in array.coords if name not in names]:
         array = array.reset_coords(dropped, drop=True)
         pair = pair._replace(baseline=pair.baseline._replace(array=array))
     paired_by: dict[str, Hashable] = {}
@@ -487,7 +482,7 @@ def statistic_bounds(side: Timings, limits: xr.DataArray, worst: xr.DataArray) -
 
 
 def _with_stopped(side: Timings, with_value: Any, value: float) -> Timings:
-    """Return timings with a value in place of the stopped runs that are not `with_value`."""
+    """Return timings with a value in place of the stopped runs that have no value `with_value`."""
     array = side.array
     filled = array.where(
         ~array.coords[CENSORED] | with_value, value if side.better == LOWER else 1 / value
