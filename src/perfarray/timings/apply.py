@@ -189,16 +189,20 @@ def _in_blocks(
 
 
 def _check_memory(needed: float) -> None:
-    """Raise where an answer exceeds the memory of the computer, if the system tells it."""
-    try:
-        memory = float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return
-    if needed > memory:
+    """Raise where an answer exceeds the memory of the computer."""
+    if needed > (memory := _memory()):
         raise MemoryError(
             f"the answer needs at least {needed / 1e9:,.3g} GB, and this computer has "
             f"{memory / 1e9:,.3g}: {ENOUGH}"
         )
+
+
+def _memory() -> float:
+    """Return the bytes of memory of this computer; infinite where the system does not tell."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return math.inf
 
 
 def by_blocks(
