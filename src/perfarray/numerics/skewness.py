@@ -139,7 +139,7 @@ def skewness_test(means: Floats, n: Floats) -> Floats:
 class UnitShape(NamedTuple):
     """P-values of normality (Shapiro and Wilk; skewness) of units, and the skewness of their mean.
 
-    Shapiro and Wilk's is that of few units.
+    `normal` is Shapiro and Wilk's, of few units.
     """
 
     normal: Floats
