@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfarray.calibration.designs import EXPERIMENT, Numbers, Point, Study
+from perfarray.calibration.designs import EXPERIMENT, DesignPoint, Numbers, Study
 from perfarray.calibration.experiments import simulated
 from perfarray.calibration.methods import (
     COMPONENTS,
     MEAN,
     RATIO,
     TRUTHS,
-    Method,
+    CalibratedMethod,
     ask,
     check_method,
     decided,
@@ -154,7 +154,9 @@ def coverage(
     )
 
 
-def _judge_interval(method: Method, sides: list[xr.DataArray], point: Point) -> xr.Dataset:
+def _judge_interval(
+    method: CalibratedMethod, sides: list[xr.DataArray], point: DesignPoint
+) -> xr.Dataset:
     answer = ask(method, sides)
     if "lower" not in answer or "upper" not in answer:
         raise ValueError(
@@ -409,7 +411,12 @@ def _count_decisions(
 
 
 def _judge_decision(
-    method: Method, sides: list[xr.DataArray], point: Point, *, threshold: xr.DataArray, risk: float
+    method: CalibratedMethod,
+    sides: list[xr.DataArray],
+    point: DesignPoint,
+    *,
+    threshold: xr.DataArray,
+    risk: float,
 ) -> xr.Dataset:
     if "threshold" in method.takes:  # A method with its own threshold is called once per threshold.
         decisions = [

@@ -8,7 +8,7 @@ import xarray as xr
 
 from perfarray.calibration.designs import EXPERIMENT
 from perfarray.calibration.numerics.splits import halves, number_of_splits
-from perfarray.calibration.rules import OURS, RULES, Rule, check_rules
+from perfarray.calibration.rules import OURS, RULES, AlarmRule, check_rules
 from perfarray.comparisons.compare import compare
 from perfarray.conventions import LEVELS, MACHINE, plural
 from perfarray.numerics.random import SPLITS, Key, Streams
@@ -98,7 +98,7 @@ def calibrate(
     >>> rate.sel(rule="perfarray").item() < 0.1, rate.sel(rule="pooled_t").item() > 0.4
     (True, True)
     """
-    level, tau, most = (
+    level, tau, max_splits = (
         check_confidence_level(confidence_level),
         check_threshold(threshold),
         check_count(n_splits, "n_splits"),
@@ -117,7 +117,7 @@ def calibrate(
         numbers,
         data,
         checked,
-        most,
+        max_splits,
         level,
         key,
     )
@@ -142,8 +142,8 @@ def _count_alarms(
     values: Floats,
     numbers: npt.NDArray[np.uint64],
     data: Timings,
-    rules: list[Rule],
-    most: int,
+    rules: list[AlarmRule],
+    max_splits: int,
     level: float,
     key: Key,
 ) -> dict[str, Floats]:
@@ -161,7 +161,7 @@ def _count_alarms(
     rate, unanswered = np.full((2, len(rules), len(values)), np.nan)
     noise_floor, splits = np.full(len(values), np.nan), np.zeros(len(values))
     for units in sorted({int(count) for count in n if count > 1}):
-        sides = halves(units, most, Streams(key).generator(units, SPLITS))
+        sides = halves(units, max_splits, Streams(key).generator(units, SPLITS))
         cells, size = np.flatnonzero(n == units), units * int(np.prod(values.shape[2:]))
         at_once = max(1, MOST_VALUES // (len(sides[0]) * size))
         for first in range(0, len(cells), at_once):
@@ -194,7 +194,7 @@ def _judged(
     numbers: npt.NDArray[np.uint64],
     sides: tuple[Integers, Integers],
     data: Timings,
-    rules: list[Rule],
+    rules: list[AlarmRule],
 ) -> tuple[Mask, Mask, Floats]:
     """Return alarms and answers (rule, cell, split), and absolute log ratios of means."""
     splits, units = len(sides[0]), sides[0].shape[1] + sides[1].shape[1]
@@ -234,7 +234,7 @@ def _mean(side: xr.DataArray) -> npt.NDArray[Any]:
 
 
 def _result(
-    counts: dict[str, Floats], rules: list[Rule], cells: list[str], shape: tuple[int, ...]
+    counts: dict[str, Floats], rules: list[AlarmRule], cells: list[str], shape: tuple[int, ...]
 ) -> xr.Dataset:
     """Label the counts of all cells, and average them over those that were split."""
     split = ~np.isnan(counts["noise_floor"])
@@ -274,9 +274,9 @@ def _result(
 
 def _notes(result: xr.Dataset, data: Timings) -> list[Note]:
     n, unit = result["n"].values[result["n"].values > 0], data.levels[0]
-    cells, without, few = len(n), int((n == 1).sum()), int(((n > 1) & (n < 4)).sum())
+    cells, without, n_few = len(n), int((n == 1).sum()), int(((n > 1) & (n < 4)).sum())
     notes = [_summary(result), _caveats(result, data)] if without < cells else []
-    few = few if OURS in result["rule"].values else 0
+    n_few = n_few if OURS in result["rule"].values else 0
     sentences = []
     if without or not cells:
         lower = f", or name a lower level with levels={data.levels[1:]}" if data.levels[1:] else ""
@@ -284,13 +284,13 @@ def _notes(result: xr.Dataset, data: Timings) -> list[Note]:
             f"{without} of {cells} cells have one {unit}, which cannot be split. "
             f"Measure more{lower}."
         )
-    if few:
+    if n_few:
         sentences.append(
-            f"{few} of {cells} cells have fewer than 4 {plural(unit)}. With one in a half, {OURS} "
-            "has no answer and raises no alarm."
+            f"{n_few} of {cells} cells have fewer than 4 {plural(unit)}. With one in a half, "
+            f"{OURS} has no answer and raises no alarm."
         )
     if sentences:
-        numbers = {"one": without, "fewer_than_four": few, "of": cells}
+        numbers = {"one": without, "fewer_than_four": n_few, "of": cells}
         notes.append(Note("few_units", " ".join(sentences), numbers))
     return notes
 
@@ -321,16 +321,16 @@ def _summary(result: xr.Dataset) -> Note:
 def _caveats(result: xr.Dataset, data: Timings) -> Note:
     """Describe the splits behind the rates and their errors."""
     unit, n = data.levels[0], result["n"].values
-    units, most, split_cells = plural(unit), int(n.max()), int((n > 1).sum())
+    units, n_units, split_cells = plural(unit), int(n.max()), int((n > 1).sum())
     above = LEVELS[: LEVELS.index(unit)] if unit in LEVELS else ()
     differences = " or ".join(map(plural, (*above, MACHINE)))
     text = (
-        f"The rates are those of halves, {most // 2} of {most} {units} a side. This check does not "
-        f"see differences between {differences}."
+        f"The rates are those of halves, {n_units // 2} of {n_units} {units} a side. "
+        f"This check does not see differences between {differences}."
     )
-    values: dict[str, int] = {"units": most}
+    values: dict[str, int] = {"units": n_units}
     if split_cells == 1:
-        splits, distinct = int(result["n_splits"].max()), number_of_splits(most)
+        splits, distinct = int(result["n_splits"].max()), number_of_splits(n_units)
         n_distinct = f"{distinct:,}" if distinct <= MANY else "more than a million"
         values |= {"splits": splits, "distinct": distinct}
         text += (

@@ -11,7 +11,7 @@ from perfarray.numerics.levels import unit_means
 from perfarray.numerics.medians import units_with_limits
 from perfarray.numerics.rank_sums import RANK, units_with_rank_limits
 from perfarray.numerics.types import Floats
-from perfarray.numerics.verdicts import Comparison, Rules
+from perfarray.numerics.verdicts import RatioComparison, Rules
 from perfarray.timings.apply import outputs
 from perfarray.timings.notes import Note, check, count_note, significant_in_all
 from perfarray.timings.pairs import Pair, without_zeros_of_both
@@ -50,13 +50,13 @@ def check_runs(pair: Pair, value: str | None, method: str, paired: str | None) -
 
 
 def of_runs(
-    function: Callable[..., Comparison], below: int, ends: int
-) -> Callable[..., Comparison]:
+    function: Callable[..., RatioComparison], below: int, ends: int
+) -> Callable[..., RatioComparison]:
     """Return a method of runs as one of timings, whose lowest levels it averages."""
 
     def of_timings(
         new: Floats, old: Floats, level: Floats | float, *arrays: Any, rules: Rules
-    ) -> Comparison:
+    ) -> RatioComparison:
         runs = [unit_means(side, below) for side in (new, old, *arrays[:ends])]
         return function(*runs[:2], level, *runs[2:], *arrays[ends:], rules=rules)
 

@@ -32,7 +32,7 @@ from perfarray.numerics.intervals import (
 from perfarray.numerics.median_tests import compare_medians
 from perfarray.numerics.rank_sums import RANK
 from perfarray.numerics.ratio_tests import compare_units
-from perfarray.numerics.verdicts import Comparison, Rules
+from perfarray.numerics.verdicts import RatioComparison, Rules
 from perfarray.timings.apply import Output, is_chunked
 from perfarray.timings.dependence import DEPENDENCE
 from perfarray.timings.pairs import FAR, Pair, with_unknown_at_best, with_worst_case
@@ -164,7 +164,7 @@ class Method(NamedTuple):
     be averaged before, chunk by chunk.
     """
 
-    function: Callable[..., Comparison]
+    function: Callable[..., RatioComparison]
     attrs: dict[str, Hashable]
     inputs: tuple[tuple[xr.DataArray, tuple[str, ...]], ...] = ()
     further: Mapping[str, Output] = MappingProxyType({})
@@ -275,7 +275,7 @@ def _bootstrap(
         cells, groups = (keys.broadcast_like(pair.itself) for keys in (cells, groups))
     joint = next((number for number, name in enumerate(nest) if name not in pair.shared), len(nest))
     ends = _stopped_ends(pair, across) if options.medians else ()
-    function: Callable[..., Comparison] = partial(
+    function: Callable[..., RatioComparison] = partial(
         compare_stopped_draws if ends else compare_draws,
         draws=plan.draws,
         joint=joint,

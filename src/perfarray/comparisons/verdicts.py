@@ -28,7 +28,7 @@ from perfarray.numerics.levels import unit_means
 from perfarray.numerics.skewness import noisier_side
 from perfarray.numerics.suite import movement
 from perfarray.numerics.types import Floats, Mask
-from perfarray.numerics.verdicts import NO_SUITE, Comparison, correct, judge, map_arrays
+from perfarray.numerics.verdicts import NO_SUITE, RatioComparison, correct, judge, map_arrays
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
 from perfarray.timings.dependence import ORDER_OUTPUTS
 from perfarray.timings.metrics import for_each_metric
@@ -293,7 +293,9 @@ def row_checks(means: Sequence[Floats], pair: Pair, options: Options) -> list[Fl
     return [*noise, dependence_pvalue(*means, paired=options.paired is not None)]
 
 
-def _with_copies(comparison: Comparison, scored: Comparison, tested: Mask) -> Comparison:
+def _with_copies(
+    comparison: RatioComparison, scored: RatioComparison, tested: Mask
+) -> RatioComparison:
     """Return a comparison whose means and suite row count copies, where something else was tested.
 
     A copy of the other side adds a log ratio of 0 to the suite and nothing to its error, since both
@@ -309,8 +311,8 @@ def _with_copies(comparison: Comparison, scored: Comparison, tested: Mask) -> Co
 
 
 def _without_itself(
-    comparison: Comparison, values: Sequence[Floats], same: Mask, row_values: Sequence[bool]
-) -> tuple[Comparison, list[Floats]]:
+    comparison: RatioComparison, values: Sequence[Floats], same: Mask, row_values: Sequence[bool]
+) -> tuple[RatioComparison, list[Floats]]:
     """Return a comparison of all pairs of labels, with NaN for a label with itself."""
 
     def blank(mask: Mask, array: npt.NDArray[Any]) -> npt.NDArray[Any]:

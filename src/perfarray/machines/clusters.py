@@ -164,19 +164,19 @@ def _number_note(clusters: xr.DataArray) -> Note:
     analysed = clusters["n_clusters"].values > 0
     numbers = clusters["n_clusters"].values[analysed].tolist()
     silhouettes = clusters["silhouette"].values[analysed]
-    several = len(numbers) > 1
+    is_several = len(numbers) > 1
     span = f"{min(numbers)}" if len(set(numbers)) == 1 else f"{min(numbers)} to {max(numbers)}"
     text = f"{span} cluster{'' if span == '1' else 's'}"
-    text += f" in {len(numbers)} analyses: " if several else ": "
+    text += f" in {len(numbers)} analyses: " if is_several else ": "
     if max(numbers) == 1:
         text += f"no number of 2 to {MAX_CLUSTERS} has a positive mean silhouette."
     else:
         text += f"the largest mean silhouette of 2 to {MAX_CLUSTERS}"
-        text += "." if several else f", {silhouettes[0]:.2f}."
+        text += "." if is_several else f", {silhouettes[0]:.2f}."
     n_weak = int(np.count_nonzero(silhouettes < WEAK))
     if n_weak:
         text += (
-            f" Below {WEAK}{f', in {n_weak} of them,' if several else ''} the machines form no "
+            f" Below {WEAK}{f', in {n_weak} of them,' if is_several else ''} the machines form no "
             "clear groups."
         )
     return Note(

@@ -17,7 +17,7 @@ from perfarray.numerics.medians import Medians, as_cells, error_of_log, finite_d
 from perfarray.numerics.rank_sums import RANK, rank_pvalues, spread_pvalue
 from perfarray.numerics.ratio_tests import suite_of_units, suite_row
 from perfarray.numerics.types import Floats, Mask
-from perfarray.numerics.verdicts import Comparison, Known, Rules, Suite, Tests
+from perfarray.numerics.verdicts import Known, RatioComparison, Rules, Suite, Tests
 
 # Bisection of the normal quantile of an error rate: its end, and its steps (to 1e-7).
 FARTHEST, STEPS = (
@@ -34,7 +34,7 @@ def compare_medians(
     rules: Rules,
     levels: int,
     far: float = np.inf,
-) -> Comparison:
+) -> RatioComparison:
     """Compare medians of runs (..., benchmarks, n_L, ..., n_1), at one level or one for each ratio.
 
     With `method="rank"` the p-value of equal spreads is further. Where runs were stopped, `bounds`
@@ -67,7 +67,7 @@ def compare_medians(
     spread = not_known
     if ranked and not bounds:  # of stopped runs the spread is not known
         spread = spread_pvalue(medians.new.ordered, medians.old.ordered)
-    comparison = Comparison(
+    comparison = RatioComparison(
         estimate=np.where(unknown, np.nan, medians.estimate).reshape(batch),
         df=finite_df(medians).reshape(batch),
         n=medians.n.reshape(batch),
@@ -102,9 +102,9 @@ def limits_of(ends: Sequence[Medians], level: Floats, far: float) -> RatioSet:
 
     NaN for fewer than two units.
     """
-    limits, enough = [end.limits(level) for end in ends], ~np.isnan(ends[0].df)
+    limits, sufficient = [end.limits(level) for end in ends], ~np.isnan(ends[0].df)
     return open_beyond(
-        np.where(enough, limits[0][0], np.nan), np.where(enough, limits[-1][1], np.nan), far
+        np.where(sufficient, limits[0][0], np.nan), np.where(sufficient, limits[-1][1], np.nan), far
     )
 
 
@@ -224,8 +224,8 @@ def _suite(
         with np.errstate(divide="ignore", invalid="ignore"):
             centre = np.nansum(side.below, axis=-1) / side.n
             moved = (error / side.error)[:, None] * (centre[:, None] - side.below)
-        lacking = np.fmax(error**2 - summarise_units(moved).variance, 0.0)
-        extra = extra + np.nan_to_num(lacking).reshape(batch)
+        missing_variance = np.fmax(error**2 - summarise_units(moved).variance, 0.0)
+        extra = extra + np.nan_to_num(missing_variance).reshape(batch)
         units.append((side.median[:, None] * (1 + moved)).reshape(*batch, -1))
         summary = UnitSummary(side.median, (side.median * error) ** 2, side.n)
         summaries.append(UnitSummary(*(field.reshape(batch) for field in summary)))

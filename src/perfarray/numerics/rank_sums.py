@@ -60,14 +60,14 @@ def _moments(n: int, m: int) -> tuple[float, float]:
     return n * m / 2, float(np.sqrt(n * m * (n + m + 1) / 12))
 
 
-def chance(most: int, n: int, m: int) -> float:
-    """Return the probability that at most `most` of the n m ratios lie below the true one."""
+def chance(max_count: int, n: int, m: int) -> float:
+    """Return the probability that at most `max_count` of the n m ratios lie below the true one."""
     from scipy.special import ndtr
 
     if _is_enumerated(n, m):
-        return float(_law(min(n, m), max(n, m))[most])
+        return float(_law(min(n, m), max(n, m))[max_count])
     mean, deviation = _moments(n, m)
-    return float(ndtr((most + 0.5 - mean) / deviation))
+    return float(ndtr((max_count + 0.5 - mean) / deviation))
 
 
 def ratios_outside(n: int, m: int, risk: float) -> int:
@@ -226,8 +226,10 @@ def spread_pvalue(new: Floats, old: Floats) -> Floats:
         df = distances[0].n + distances[1].n - 2
         error = np.sqrt(squares / df * (1 / distances[0].n + 1 / distances[1].n))
         statistic = np.abs(distances[0].mean - distances[1].mean) / error
-    enough = np.minimum(distances[0].n, distances[1].n) >= 3
-    return np.where(enough, 2 * t_probability(-statistic, np.where(enough, df, 1.0)), np.nan)
+    sufficient = np.minimum(distances[0].n, distances[1].n) >= 3
+    return np.where(
+        sufficient, 2 * t_probability(-statistic, np.where(sufficient, df, 1.0)), np.nan
+    )
 
 
 def units_with_rank_limits(level: float) -> int:

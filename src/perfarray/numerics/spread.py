@@ -50,8 +50,8 @@ def spread_change(new: Floats, old: Floats) -> tuple[Floats, Floats, Floats]:
         )
         of_sides = np.split(ranks.astype(float), [sides[0].shape[-1]], axis=-1)
         ranked = [
-            np.where(np.isnan(side), np.nan, places)
-            for side, places in zip(sides, of_sides, strict=True)
+            np.where(np.isnan(side), np.nan, side_ranks)
+            for side, side_ranks in zip(sides, of_sides, strict=True)
         ]
         df, scale = counts[0] + counts[1] - 2.0, 1 / counts[0] + 1 / counts[1]
         pvalue = bonett

@@ -99,8 +99,8 @@ class Known(NamedTuple):
 
     def over(self, estimate: Floats) -> "Known":
         """Return the same for the mean over the benchmarks (last axis) that count."""
-        counted = ~np.isnan(estimate) | (self.at_least & self.at_most)
-        return Known(*(np.asarray((side & counted).any(axis=-1)) for side in self))
+        has_value = ~np.isnan(estimate) | (self.at_least & self.at_most)
+        return Known(*(np.asarray((side & has_value).any(axis=-1)) for side in self))
 
 
 class Suite(NamedTuple):
@@ -120,7 +120,7 @@ NOT_TESTED = Tests(*[np.asarray(np.nan)] * 4)
 NO_SUITE = Suite._make([*[np.asarray(np.nan)] * 6, NOT_TESTED])
 
 
-class Comparison(NamedTuple):
+class RatioComparison(NamedTuple):
     """What a method finds of the ratios of benchmarks (last axis), and of their geometric mean.
 
     `error` is the standard error of the log ratio, `difference_error` that of the difference of the
@@ -160,7 +160,7 @@ def map_arrays(function: Callable[..., Any], *records: Any) -> Any:
 
 
 def judge(
-    comparison: Comparison,
+    comparison: RatioComparison,
     rules: Rules,
     corrected: Sequence[Floats] = (),
     uncorrected: RatioSet | None = None,
@@ -197,7 +197,7 @@ def judge(
         comparison.candidate_mean - comparison.baseline_mean,
     )
     half_width = t_quantile((1 + level) / 2, comparison.difference_df) * comparison.difference_error
-    known = ~np.isnan(half_width)
+    has_limits = ~np.isnan(half_width)
     return {
         **dict(zip(INTERVAL, comparison.interval, strict=True)),
         "pvalue": tests.two_sided,
@@ -213,8 +213,12 @@ def judge(
         "candidate_mean": comparison.candidate_mean,
         "baseline_mean": comparison.baseline_mean,
         "difference": difference,
-        "difference_lower": np.where(censoring.at_most & known, -np.inf, difference - half_width),
-        "difference_upper": np.where(censoring.at_least & known, np.inf, difference + half_width),
+        "difference_lower": np.where(
+            censoring.at_most & has_limits, -np.inf, difference - half_width
+        ),
+        "difference_upper": np.where(
+            censoring.at_least & has_limits, np.inf, difference + half_width
+        ),
         **{f"suite_{name}": getattr(suite, name) for name in Suite._fields if name != "tests"},
         "suite_kind": suite_kind,
         "suite_pvalue": suite.tests.two_sided,
@@ -251,7 +255,7 @@ def open_set(limits: RatioSet, censoring: Known, positive: Mask | bool = True) -
 
 
 def _suite_of_one_benchmark(
-    comparison: Comparison, limits: RatioSet, kind: Texts
+    comparison: RatioComparison, limits: RatioSet, kind: Texts
 ) -> tuple[Suite, Texts]:
     """Give suites of one benchmark that benchmark's row, uncorrected."""
     suite, tests = comparison.suite, comparison.tests
@@ -260,12 +264,12 @@ def _suite_of_one_benchmark(
         measured = (comparison.estimate > 0) & (comparison.baseline_mean > 0)
     # The one benchmark of a suite may be a copy, which has a score and no row. Beside it there may
     # be medians whose logs have no standard error.
-    single = np.asarray((suite.benchmarks == 1) & measured.any(axis=-1))
+    one_benchmark = np.asarray((suite.benchmarks == 1) & measured.any(axis=-1))
     position = np.argmax(measured * (1 + np.isfinite(comparison.error)), axis=-1)[..., None]
 
     def row(of_benchmarks: npt.NDArray[Any], of_suite: npt.NDArray[Any]) -> npt.NDArray[Any]:
         values = np.take_along_axis(np.asarray(of_benchmarks), position, axis=-1)[..., 0]
-        return np.where(single, values, of_suite)
+        return np.where(one_benchmark, values, of_suite)
 
     estimate, _, _, df, n, _ = comparison.interval
     rows = (estimate, limits.lower, limits.upper, df, n, np.ones_like(n))
@@ -295,10 +299,10 @@ def interval_agrees(limits: RatioSet, verdict: Texts, band: tuple[Any, Any]) -> 
     beyond = (limits.upper < low) | (limits.lower > high)
     inside = (limits.lower >= low) & (limits.upper <= high)
     well_inside = (limits.lower > low) & (limits.upper < high)
-    shown = np.select(
+    consistent = np.select(
         [verdict == EQUIVALENT, verdict == INCONCLUSIVE], [inside, ~(beyond | well_inside)], beyond
     )
-    return np.asarray(shown | np.isnan(limits.lower), dtype=bool)
+    return np.asarray(consistent | np.isnan(limits.lower), dtype=bool)
 
 
 def correct(

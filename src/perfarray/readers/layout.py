@@ -9,7 +9,7 @@ COMPRESSED = (".gz", ".bz2", ".xz")
 BRACES = re.compile(r"\{([^{}]*)\}")
 
 
-class Layout(NamedTuple):
+class PathLayout(NamedTuple):
     """A layout as it was given, as a regular expression, and how many parts of a path it covers."""
 
     text: str
@@ -36,7 +36,7 @@ class Layout(NamedTuple):
         return None
 
 
-def read_layout(text: str, argument: str = "layout") -> Layout:
+def read_layout(text: str, argument: str = "layout") -> PathLayout:
     """Return a layout, given as text with the names of dims in braces.
 
     `argument` is for messages.
@@ -59,4 +59,4 @@ def read_layout(text: str, argument: str = "layout") -> Layout:
         f"(?P<{piece}>[^/]+?)" if index % 2 else re.escape(piece)
         for index, piece in enumerate(BRACES.split(text))
     ]
-    return Layout(text, re.compile("".join(pieces)), text.count("/") + 1)
+    return PathLayout(text, re.compile("".join(pieces)), text.count("/") + 1)

@@ -199,13 +199,13 @@ def counts_columns(data: xr.Dataset) -> Columns:
 
     def column(position: int) -> Callable[[Cell], str]:
         def text(cell: Cell) -> str:
-            least, most, total = (
+            minimum, maximum, total = (
                 f"{cell[name][position]:.0f}" for name in ("minimum", "maximum", "total")
             )
             return (
-                f"{least if least == most else f'{least} to {most}'} ({total} in all)"
+                f"{minimum if minimum == maximum else f'{minimum} to {maximum}'} ({total} in all)"
                 if position
-                else least
+                else minimum
             )
 
         return text
@@ -353,11 +353,11 @@ def tested_columns(data: xr.Dataset) -> Columns:
         "p": lambda cell: probability(cell["pvalue"]),
         "test": lambda cell: str(cell["test"]),
     }
-    more = "required" in data.data_vars and bool(data["required"].notnull().any())
+    has_required = "required" in data.data_vars and bool(data["required"].notnull().any())
     return (
         columns
         | ({N: _count} if "n" in data.data_vars else {})
-        | ({"runs needed": lambda cell: words.count(cell["required"])} if more else {})
+        | ({"runs needed": lambda cell: words.count(cell["required"])} if has_required else {})
     )
 
 

@@ -69,7 +69,7 @@ PRINCIPAL_COMPONENTS: Final = (
     "score loading explained_variance explained_variance_ratio "
     "cumulative_variance_ratio center divisor correlation principal_component "
     "apart_pvalue distance loading_lower loading_upper region_radius score_covariance "
-    "score_lower score_upper n_imputed value benchmark_2 machine_2 "
+    "score_lower score_upper value benchmark_2 machine_2 "
     "principal_component_2"
 )
 CLUSTERS: Final = (

@@ -13,7 +13,7 @@ from perfarray.numerics.medians import units_with_limits
 from perfarray.numerics.ratio_tests import compare_units
 from perfarray.numerics.suite import run_statistic
 from perfarray.numerics.types import Floats, Mask
-from perfarray.numerics.verdicts import Comparison, Rules
+from perfarray.numerics.verdicts import RatioComparison, Rules
 from perfarray.speedups.numerics.tests import overall
 from perfarray.timings.across import check_across, for_each_suite
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
@@ -32,7 +32,7 @@ STATISTICS = ("mean", "median", "min", BEST)
 WEIGHT: Final = "weight"  # the coordinate with the weight of each benchmark
 
 # Methods of comparison that give limits
-METHODS: Final[Mapping[str, tuple[str, Callable[..., Comparison]]]] = {
+METHODS: Final[Mapping[str, tuple[str, Callable[..., RatioComparison]]]] = {
     "mean": ("fieller", compare_units),
     "median": ("order_statistics", compare_medians),
 }
@@ -186,7 +186,7 @@ def speedup_limits_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         result[name].transpose(*result["n"].dims).values for name in ("n", "lower", "upper")
     )
     level, unit = 100 * float(result.attrs["confidence_level"]), str(result.attrs["unit"])
-    single = (
+    single_unit_text = (
         f"{{cells}} rest on one {unit}: their limits are NaN, since one shows no spread. "
         f"{more_units(result.attrs)}"
     )
@@ -198,7 +198,9 @@ def speedup_limits_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     )
     open_ended = f"{{cells}} have a limit at {level:.4g} % that is 0 or infinite. {needed}."
     ends = (n > 1) & (result.attrs.get(CENSORED) != "bound") & (np.isinf(upper) | (lower <= 0))
-    return count_note("single_unit", single, n == 1), count_note("no_limit", open_ended, ends)
+    return count_note("single_unit", single_unit_text, n == 1), count_note(
+        "no_limit", open_ended, ends
+    )
 
 
 def _open(cells: xr.Dataset, pair: Pair, statistic: str, unit: str | None) -> Bounds:

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, LOWER, plural
-from perfarray.numerics.suite import Sides, smallest_number
+from perfarray.numerics.suite import SuiteSides, smallest_number
 from perfarray.suites.matching import describe_two, over_suites, resolve_systems
 from perfarray.suites.numerics.hierarchical import ZEROS, fewest_runs, hierarchical_test
 from perfarray.timings.across import for_each_suite
@@ -121,7 +121,7 @@ def hierarchical_performance_test(
     systems = systems._replace(pair=worst_case(systems.pair))
     lower_is_better = systems.pair.candidate.better == LOWER
 
-    def kernel(units: Sides, _: Any) -> tuple[np.ndarray, ...]:
+    def kernel(units: SuiteSides, _: Any) -> tuple[np.ndarray, ...]:
         larger, smaller = (units.old, units.new) if lower_is_better else (units.new, units.old)
         result = hierarchical_test(larger, smaller, share, level, zeros, TAILS[sides])
         speedup = np.where(result.speedup < 1 / FAR, 0.0, result.speedup)
@@ -134,7 +134,7 @@ def hierarchical_performance_test(
             smallest_number(units),
         )
 
-    named = outputs(
+    variables = outputs(
         confidence="confidence that the candidate is better",
         pvalue="",
         speedup="factor by which the candidate is better at least",
@@ -142,7 +142,7 @@ def hierarchical_performance_test(
         worse_benchmarks="benchmarks that are worse",
         n="independent units on the smaller side",
     )
-    result = over_suites(kernel, systems, named, tested=False)
+    result = over_suites(kernel, systems, variables, tested=False)
     attrs = {
         "result": "hierarchical_performance_test",
         "method": "hpt",
@@ -165,7 +165,7 @@ def too_few_for_ranks(result: xr.Dataset) -> tuple[Note | None, ...]:
         float(attrs["confidence_level"]),
         str(attrs["sides"]),
     )
-    unable = (result["suite_benchmarks"] > 0) & result["confidence"].isnull()
+    no_confidence = (result["suite_benchmarks"] > 0) & result["confidence"].isnull()
     short = result["confidence"].notnull() & result["speedup"].isnull()
     needed = {name: fewest_runs(alpha, tails) for name, tails in TAILS.items()}
     text = (
@@ -175,14 +175,14 @@ def too_few_for_ranks(result: xr.Dataset) -> tuple[Note | None, ...]:
     text += f"Measure {needed[sides]} {plural(str(attrs['unit']))} a side"
     text += f", or give sides='one': {needed['one']} do" if needed["one"] < needed[sides] else ""
     text += f". {more_units(attrs, unit=True)}" if (result["n"] == 1).any() else ""
-    least = ceil(-log2(1 - level))
-    few = (
-        f"{{cells}} have fewer than {least} benchmarks with enough runs, which a confidence of "
-        f"{level:g} needs. The speedup is NaN."
+    n_required = ceil(-log2(1 - level))
+    few_benchmarks = (
+        f"{{cells}} have fewer than {n_required} benchmarks with enough runs, which a confidence "
+        f"of {level:g} needs. The speedup is NaN."
     )
     return (
-        count_note("few_runs", text, unable, runs=needed[sides]),
-        count_note("few_units", few, short, benchmarks=least),
+        count_note("few_runs", text, no_confidence, runs=needed[sides]),
+        count_note("few_units", few_benchmarks, short, benchmarks=n_required),
     )
 
 

@@ -9,7 +9,7 @@ import xarray as xr
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.suite import (
     MEANS,
-    Sides,
+    SuiteSides,
     match_sides,
     movement,
     run_statistic,
@@ -40,7 +40,7 @@ from perfarray.timings.zeros import Positive
 
 Result = TypeVar("Result", xr.Dataset, xr.DataArray)
 Names = str | Sequence[str] | None
-Kernel = Callable[[Sides, Any], tuple[np.ndarray, ...]]
+Kernel = Callable[[SuiteSides, Any], tuple[np.ndarray, ...]]
 
 ALTERNATIVES = ("two-sided", "less", "greater")
 INDEPENDENT = (
@@ -168,9 +168,9 @@ def over_suites(
     )
     variables |= {"_matched": Output((across,), "", bool)} | (MOVES if tested else {})
     by_label = [across in output.dims for output in variables.values()]
-    same = same_runs(systems.pair)
+    tied = same_runs(systems.pair)
     copies = (
-        [] if same is None else [same if across in same.dims else same.expand_dims({across: 1})]
+        [] if tied is None else [tied if across in tied.dims else tied.expand_dims({across: 1})]
     )
     copies = [mask.chunk({across: -1}) if is_chunked(mask) else mask for mask in copies]
 
@@ -268,9 +268,9 @@ def describe_two(
         | attrs
     )
     attrs |= {"paired": paired} if paired else {}
-    lacking, n_left_out = _lacking_labels(answers, systems)
+    missing, n_left_out = _lacking_labels(answers, systems)
     attrs |= {"n_incomplete_units": n_left_out} if n_left_out else {}
-    result = result.assign_attrs(attrs | unmatched_attr((*pair.unmatched, *map(str, lacking))))
+    result = result.assign_attrs(attrs | unmatched_attr((*pair.unmatched, *map(str, missing))))
     suites = name_suites(result, array, matched, across, by=True)
     remarks: list[Note | None] = [
         *pair.notes,
@@ -280,14 +280,14 @@ def describe_two(
         pair.stopped_note(ONLY_WORSE),
         suites,
     ]
-    if lacking:
+    if missing:
         hint = suites_hint(array, across) if suites is None else ""
         text = (
-            f"{len(lacking)} of {matched.sizes[across]} along {across!r} are missing in some "
-            f"cells: {listed(lacking)}. Each ratio is over the benchmarks measured on both "
+            f"{len(missing)} of {matched.sizes[across]} along {across!r} are missing in some "
+            f"cells: {listed(missing)}. Each ratio is over the benchmarks measured on both "
             f"sides{hint}"
         )
-        remarks.append(Note("unmatched", text, {"labels": list(map(str, lacking)), "dim": across}))
+        remarks.append(Note("unmatched", text, {"labels": list(map(str, missing)), "dim": across}))
     if n_left_out:
         text = f"{n_left_out} shared units ({unit}) lack some benchmarks and are left out."
         remarks.append(Note("incomplete_units", text, {"units": n_left_out}))
@@ -308,8 +308,8 @@ def _lacking_labels(answers: xr.Dataset, systems: TwoSystems) -> tuple[list[Hash
     pairs = np.moveaxis(matched.values, axis, -1).reshape(-1, matched.sizes[across])
     sides = (systems.pair.candidate.array, systems.pair.baseline.array)
     either = measured_along(sides[0], across) | measured_along(sides[1], across)
-    lacking = ~pairs[pairs.any(axis=1)].all(axis=0) & either
-    return matched[across].values[lacking].tolist(), int(answers["_incomplete"].sum())
+    incomplete = ~pairs[pairs.any(axis=1)].all(axis=0) & either
+    return matched[across].values[incomplete].tolist(), int(answers["_incomplete"].sum())
 
 
 def measured_on_a_side(pair: Pair, across: str) -> xr.Variable:

@@ -9,7 +9,7 @@ import xarray as xr
 
 from perfarray.conventions import BENCHMARK, plural
 from perfarray.numerics.bootstrap import Draws
-from perfarray.numerics.suite import Sides, smallest_number
+from perfarray.numerics.suite import SuiteSides, smallest_number
 from perfarray.suites import matching
 from perfarray.suites.numerics.exchanges import most_outcomes
 from perfarray.suites.numerics.randomization import randomization
@@ -163,7 +163,7 @@ def randomization_test(
     )
     length = _room(systems, score, draws) if distribution else None
 
-    def kernel(sides: Sides, cells: Any) -> tuple[np.ndarray, ...]:
+    def kernel(sides: SuiteSides, cells: Any) -> tuple[np.ndarray, ...]:
         tests = randomization(sides, cells, score, draws, plus_one, length=length)
         return *tests, smallest_number(sides)
 
@@ -177,8 +177,8 @@ def randomization_test(
         in_key_order=draws is not None,
     )
     if length is not None and draws is None and not is_chunked(result["n_exchanges"]):
-        most = int(result["n_exchanges"].max().fillna(0))  # without unused room
-        result = result.isel({matching.REPLICATE: slice(most)}).copy(deep=True)
+        n_exchanges = int(result["n_exchanges"].max().fillna(0))  # without unused room
+        result = result.isel({matching.REPLICATE: slice(n_exchanges)}).copy(deep=True)
     result = result.rename({"statistic": "estimate"})
     result = matching.bounded_result(result, systems, alternative).rename({"estimate": "statistic"})
     attrs: dict[str, Hashable] = {"result": "randomization_test", "method": method}
@@ -201,7 +201,7 @@ def _room(systems: matching.TwoSystems, score: Score, draws: Draws | None) -> in
 
 def _test_outputs(length: int | None) -> dict[str, Output]:
     """Return the variables of the test; with a length the ratio after every exchange."""
-    named = outputs(
+    variables = outputs(
         statistic="candidate / baseline",
         pvalue="",
         smallest_pvalue="p-value of a ratio that no other exchange reaches",
@@ -209,14 +209,14 @@ def _test_outputs(length: int | None) -> dict[str, Output]:
     )
     if length is not None:
         exchanged = "candidate / baseline after an exchange"
-        named |= outputs("1", (matching.REPLICATE,), null_distribution=exchanged)
-    return named | outputs(n="independent units on the smaller side")
+        variables |= outputs("1", (matching.REPLICATE,), null_distribution=exchanged)
+    return variables | outputs(n="independent units on the smaller side")
 
 
 @check("suite_exchanges")
 def too_few_pairs(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells with too few pairs, exchanged together, for a p-value of 5 %."""
-    attrs, least = result.attrs, result["smallest_pvalue"]
+    attrs, smallest_pvalue = result.attrs, result["smallest_pvalue"]
     if not str(attrs["benchmarks"]).startswith("paired"):
         return ()
     unit, units = attrs["paired"], plural(str(attrs["paired"]))
@@ -225,4 +225,8 @@ def too_few_pairs(result: xr.Dataset) -> tuple[Note | None, ...]:
         "exchanged for all benchmarks together. "
     )
     text += f"Measure more, or give shared=() if a {unit} has no common effect on the benchmarks."
-    return (count_note("few_exchanges", text, least > SMALL, smallest=float(least.max())),)
+    return (
+        count_note(
+            "few_exchanges", text, smallest_pvalue > SMALL, smallest=float(smallest_pvalue.max())
+        ),
+    )

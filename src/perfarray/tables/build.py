@@ -123,8 +123,8 @@ def _laid_out(
 
 def _attrs(table: Table) -> dict[Hashable, Any]:
     """Return the attrs of the whole."""
-    named = {FORMAT: table.format, METRIC: table.metric}
-    attrs: dict[Hashable, Any] = {name: text for name, text in named.items() if text}
+    texts = {FORMAT: table.format, METRIC: table.metric}
+    attrs: dict[Hashable, Any] = {name: text for name, text in texts.items() if text}
     return attrs | table.counts | table.attrs
 
 
@@ -234,10 +234,10 @@ def _descriptor_variable(
 
     Unknown values are `unknown`, or NaN among numbers.
     """
-    stated = [value for value in descriptor.values.values() if value is not None]
+    non_missing = [value for value in descriptor.values.values() if value is not None]
     numeric = all(
         isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < EXACT
-        for value in stated
+        for value in non_missing
     )
     dims = list(descriptor.dims)
     by_key = dict(descriptor.values)

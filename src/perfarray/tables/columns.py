@@ -142,17 +142,17 @@ def number_within(parents: Sequence[Integers], labels: npt.ArrayLike) -> Integer
     """
     keys = np.asarray(labels)
     parent, count = joint_codes(parents) if parents else (np.zeros(len(keys), dtype=np.intp), 1)
-    most = _most_codes(len(keys))
+    code_limit = _most_codes(len(keys))
     # Whole numbers that lie close together are codes already.
     low = int(keys.min()) if len(keys) and np.can_cast(keys.dtype, np.intp) else None
-    width = most + 1 if low is None else int(keys.max()) - low + 1
-    if low is not None and count * width <= most:
+    width = code_limit + 1 if low is None else int(keys.max()) - low + 1
+    if low is not None and count * width <= code_limit:
         codes = keys.astype(np.intp, copy=False)
         codes = codes - low if low else codes
     else:
         codes, distinct = pd.factorize(keys, sort=True, use_na_sentinel=False)
         codes, width = codes.astype(np.intp, copy=False), len(distinct)
-    if count * width > most:
+    if count * width > code_limit:
         return (
             pd.Series(codes)
             .groupby(parent, sort=False)

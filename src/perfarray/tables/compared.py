@@ -173,20 +173,22 @@ class _Decision:
                 return quantity or _n_combinations([*units[:-1], codes]) == _n_combinations(units)
         return False
 
-    def cells(self, name: str, others: Sequence[Integers], *, units: bool = True) -> ColumnCells:
+    def cells(
+        self, name: str, other_codes: Sequence[Integers], *, units: bool = True
+    ) -> ColumnCells:
         """Return the cells that a column cuts the combinations of other columns into.
 
         Runs are units of the outermost named level. They are rows where no level is named, and
         where labels are thrown on the rows of units: nearly all units would have each of these
         labels.
         """
-        cells = cut_into_cells(self.codes[name], others)
+        cells = cut_into_cells(self.codes[name], other_codes)
         if not (self.nest and units):
             return cells
-        in_units = cut_into_cells(self.codes[name], [*others, self.nest[0]])
+        in_units = cut_into_cells(self.codes[name], [*other_codes, self.nest[0]])
         if len(in_units.cut().runs) and not in_units.are_designed:
             return cells
-        return cut_into_cells(self.codes[name], others, self.nest[0])
+        return cut_into_cells(self.codes[name], other_codes, self.nest[0])
 
     def may_group(self, name: str) -> bool:
         """Return whether a column may cut runs into groups: labels recur and are not measured."""
@@ -230,14 +232,18 @@ def _free_texts(decision: _Decision, texts: Sequence[str]) -> set[str]:
     grouping = [name for name in decision.columns if name not in free and decision.may_group(name)]
     designed = [name for name in grouping if decision.cells(name, decision.named).are_designed]
     for name in candidates:
-        others = [
+        other_codes = [
             *decision.named,
-            *(decision.codes[other] for other in designed or grouping if other != name),
+            *(
+                decision.codes[column_name]
+                for column_name in designed or grouping
+                if column_name != name
+            ),
         ]
         # The only labels of a table are no remark.
-        if name in free or not others or decision.describes(name, quantity=False):
+        if name in free or not other_codes or decision.describes(name, quantity=False):
             continue
-        cells, amount = decision.cells(name, others), _is_amount(decision.columns[name])
+        cells, amount = decision.cells(name, other_codes), _is_amount(decision.columns[name])
         if amount and (is_measured(name) or not (cells.are_crossed and cells.are_designed)):
             free.add(name)
             continue
@@ -386,8 +392,8 @@ def copied_rows(
     if are_distinct(cell_of_row, count):
         return None
     copies = frame.duplicated().to_numpy()
-    rest = cell_of_row[~copies]
-    return copies if copies.any() and are_distinct(rest, count) else None
+    remaining_cells = cell_of_row[~copies]
+    return copies if copies.any() and are_distinct(remaining_cells, count) else None
 
 
 def _is_amount(series: pd.Series) -> bool:

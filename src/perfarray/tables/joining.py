@@ -305,10 +305,10 @@ def _dims_of(
     had = {dim for times in datasets if name in times.coords for dim in times.coords[name].dims}
     codes = {dim: column.codes for dim, column in joined.labels.items()} | joined.levels
     dims = tuple(dim for dim in codes if dim in had)
-    enough = depends_only_on(
+    are_sufficient = depends_only_on(
         pd.factorize(values, use_na_sentinel=False)[0], [codes[dim] for dim in dims]
     )
-    return dims if enough else fewest_dims(values, joined.labels, joined.levels)
+    return dims if are_sufficient else fewest_dims(values, joined.labels, joined.levels)
 
 
 def _telling(tables: Sequence[Table]) -> list[str]:

@@ -43,7 +43,7 @@ R = TypeVar("R")
 
 
 def check_across(
-    across: str, array: xr.DataArray, nest: tuple[str, ...], compared: str | None = None
+    across: str, array: xr.DataArray, nest: tuple[str, ...], compared_dim: str | None = None
 ) -> None:
     """Raise where `across` is a level, the dim compared, or missing.
 
@@ -54,7 +54,7 @@ def check_across(
             f"across={across!r} is a level of the nest {nest}; a suite averages over a dim "
             "that is not"
         )
-    if across == compared:
+    if across == compared_dim:
         raise ValueError(
             f"across={across!r} is the dim compared; a suite averages over another: give "
             "across=, or call what is compared otherwise: "
@@ -126,8 +126,8 @@ def for_each_suite(function: Callable[P, R]) -> Callable[P, R]:
             str(kwargs.get("across", kwargs.get("features", BENCHMARK))),
         )
         times = cast(Data, args[0] if args else kwargs.get(first))
-        several = _suites_apart(times, across, args[1:], kwargs) if by is None else None
-        if by is None and several is None:
+        suites_note = _suites_apart(times, across, args[1:], kwargs) if by is None else None
+        if by is None and suites_note is None:
             return function(*args, **kwargs)
         by = SUITE if by is None else str(by)
         labels = suites_of(times, by, across)
@@ -152,7 +152,7 @@ def for_each_suite(function: Callable[P, R]) -> Callable[P, R]:
                 _described(answer, times, across) if one_system else answer,
                 *notes,
                 unmatched,
-                several,
+                suites_note,
             ),
         )
 
@@ -184,12 +184,12 @@ def _suites_apart(
     dims = [str(name) for name in dims_of(times, SUITE) if name != across]
     reference, dim = baseline[0] if baseline else kwargs.get("baseline"), kwargs.get("dim")
     if dims and not isinstance(reference, xr.DataArray | xr.Dataset):
-        named = (
+        baseline_dims = (
             [dim]
             if dim is not None
             else [name for name in dims if reference in times.indexes.get(name, ())]
         )
-        if set(named) & set(dims):
+        if set(baseline_dims) & set(dims):
             return None
     return several_suites_note(times, across)
 
@@ -211,11 +211,11 @@ def _described(answer: Any, times: Data, across: str) -> Any:
         if name not in answer.coords and {*times.coords[name].dims} <= {*answer.dims} - {across}
     ]
     coords = times.coords.to_dataset()[names].drop_vars([*times.dims], errors="ignore")
-    chosen = {}
+    indexers = {}
     for dim in coords.dims:
         if dim in answer.indexes and not answer.indexes[dim].equals(times.indexes[dim]):
-            chosen[dim] = times.indexes[dim].get_indexer(answer.indexes[dim])
-    return answer.assign_coords(coords.isel(chosen).variables)
+            indexers[dim] = times.indexes[dim].get_indexer(answer.indexes[dim])
+    return answer.assign_coords(coords.isel(indexers).variables)
 
 
 def _concat_suites(results: Mapping[str, Any], by: str, times: Data) -> Any:
@@ -234,12 +234,14 @@ def _concat_suites(results: Mapping[str, Any], by: str, times: Data) -> Any:
             order[dim] = times.indexes[dim][times.indexes[dim].isin(list(union))]
     if not order:
         return concat_results(suites, by, list(results))
-    present, dims = (
+    coord_names, dims = (
         {name for result in suites for name in result.coords} - {by},
         {dim for result in suites for dim in result.dims},
     )
-    described = {name: {*dims_of(times, name)} for name in present}
-    names = [name for name, along in described.items() if along & order.keys() and along <= dims]
+    dims_by_coord = {name: {*dims_of(times, name)} for name in coord_names}
+    names = [
+        name for name, along in dims_by_coord.items() if along & order.keys() and along <= dims
+    ]
     # Joined without these coordinates, which would be reindexed one by one.
     joined = concat_results(
         [result.drop_vars({*names} - order.keys(), errors="ignore") for result in suites],
@@ -260,22 +262,23 @@ def suite_row_for_each(function: Callable[P, xr.Dataset]) -> Callable[P, xr.Data
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> xr.Dataset:
         coordinate, across = kwargs.pop("by", None), str(kwargs.get("across", BENCHMARK))
-        several = (
+        suites_note = (
             None
             if coordinate is not None
             else _suites_apart(cast(Data, args[0]), across, args[1:], kwargs)
         )
-        if coordinate is None and several is None:
+        if coordinate is None and suites_note is None:
             return function(*args, **kwargs)
         by, keywords = SUITE if coordinate is None else str(coordinate), one_key(function, kwargs)
         labels = suites_of(cast(Data, args[0]), by, across)
         with collecting_notes() as all_notes:
             answer: xr.Dataset = function(*args, **cast(Any, keywords))
-        present = answer[across].values
+        labels_in_answer = answer[across].values
         labels = {
             name: members
             for name, members in (
-                (name, members[np.isin(members, present)]) for name, members in labels.items()
+                (name, members[np.isin(members, labels_in_answer)])
+                for name, members in labels.items()
             )
             if len(members)
         }
@@ -299,7 +302,7 @@ def suite_row_for_each(function: Callable[P, xr.Dataset]) -> Callable[P, xr.Data
         notes = [note for note in all_notes if note.code not in SUITE_NOTES] + [
             note for note in suite_notes if note.code in SUITE_NOTES
         ]
-        return with_notes(result, *notes, several)
+        return with_notes(result, *notes, suites_note)
 
     return cast(Callable[P, xr.Dataset], wrapper)
 

@@ -43,9 +43,11 @@ class Output(NamedTuple):
     long_name: str = ""
 
 
-def outputs(units: str = "1", dims: tuple[str, ...] = (), /, **named: str) -> dict[str, Output]:
+def outputs(
+    units: str = "1", dims: tuple[str, ...] = (), /, **long_names: str
+) -> dict[str, Output]:
     """Return outputs of one unit along the same dims, by name, with their long names."""
-    return {name: Output(dims, units, long_name=text) for name, text in named.items()}
+    return {name: Output(dims, units, long_name=text) for name, text in long_names.items()}
 
 
 def apply(

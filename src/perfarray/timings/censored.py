@@ -175,10 +175,10 @@ def stopped_note(numbers: Mapping[str, int], unlimited: int, better: str, conseq
         for name, number in numbers.items()
         if number
     ]
-    single = sum(numbers.values()) == 1
+    is_one_run = sum(numbers.values()) == 1
     text = (
-        f"{' and '.join(sides) or 'runs'} {'was' if single else 'were'} stopped at a limit and "
-        f"count{'s' if single else ''} as "
+        f"{' and '.join(sides) or 'runs'} {'was' if is_one_run else 'were'} stopped at a limit and "
+        f"count{'s' if is_one_run else ''} as "
     )
     text += f"{'at least' if better == LOWER else 'at most'} that. "
     if unlimited:

@@ -74,8 +74,8 @@ def by_label(array: xr.DataArray, level: str) -> xr.DataArray:
     indexers = {
         dim: xr.DataArray(np.arange(array.sizes[dim]), dims=(dim,)) for dim in other_dims
     } | {level: indexer}
-    placed = array.isel(indexers).where(indexer >= 0).assign_coords({level: distinct})
-    return placed.transpose(*array.dims).assign_attrs(array.attrs)
+    aligned = array.isel(indexers).where(indexer >= 0).assign_coords({level: distinct})
+    return aligned.transpose(*array.dims).assign_attrs(array.attrs)
 
 
 def paired_units(

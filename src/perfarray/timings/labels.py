@@ -52,10 +52,10 @@ def find_dim(array: xr.DataArray, label: object, levels: Sequence[str]) -> tuple
         raise ValueError(
             f"label {label!r} is found along several dims ({listed(holders)}); say which with dim="
         )
-    described = "; ".join(f"{dim}: {listed(along)}" for dim, along in labels.items()) or "none"
+    listing = "; ".join(f"{dim}: {listed(along)}" for dim, along in labels.items()) or "none"
     raise ValueError(
         f"label {label!r} not found along any dim that is not a level; those dims and labels "
-        f"are {described}"
+        f"are {listing}"
     )
 
 
@@ -73,16 +73,16 @@ def label_meant(label: object, labels: Sequence[Any]) -> Any:
     """
     if label in labels:
         return label
-    alike = [other for other in labels if str(other) == str(label)]
-    if not alike and isinstance(label, str) and NUMBER.fullmatch(label):
-        alike = [
-            other
-            for other in labels
-            if isinstance(other, int | float)
-            and not isinstance(other, bool)
-            and other == float(label)
+    matches = [candidate for candidate in labels if str(candidate) == str(label)]
+    if not matches and isinstance(label, str) and NUMBER.fullmatch(label):
+        matches = [
+            candidate
+            for candidate in labels
+            if isinstance(candidate, int | float)
+            and not isinstance(candidate, bool)
+            and candidate == float(label)
         ]
-    return alike[0] if len(alike) == 1 else None
+    return matches[0] if len(matches) == 1 else None
 
 
 def labels_along(array: xr.DataArray, dim: Hashable) -> list[Any]:

@@ -58,8 +58,8 @@ def all_marked_note(
     names = cell_names(lost)
     # Where every benchmark is lost, as of a machine, that is named.
     if BENCHMARK in lost.dims and lost.ndim > 1:
-        whole = lost.any(BENCHMARK) & ~measured.any(BENCHMARK)
-        names = cell_names(whole) + cell_names(lost & ~whole)
+        fully_lost = lost.any(BENCHMARK) & ~measured.any(BENCHMARK)
+        names = cell_names(fully_lost) + cell_names(lost & ~fully_lost)
     cells, of = int(lost.sum()), int((lost | measured).sum())
     text = (
         f"{cells} of {of} cells have no answer, since all their runs are marked as "
@@ -107,13 +107,13 @@ def hidden_cells_notes(
     array: xr.DataArray, metrics: Mapping[str, xr.DataArray]
 ) -> tuple[Note, ...]:
     """Return a note on the cells that are empty in the chosen metric and hold values in another."""
-    others = {name: metric for name, metric in metrics.items() if name != array.name}
-    if not others or is_chunked(array):
+    other_metrics = {name: metric for name, metric in metrics.items() if name != array.name}
+    if not other_metrics or is_chunked(array):
         return ()
     empty = ~array.notnull().any([dim for dim in array.dims if dim in LEVELS])
     if not empty.any():
         return ()
-    for name, metric in others.items():
+    for name, metric in other_metrics.items():
         hidden = empty & metric.notnull().any([dim for dim in metric.dims if dim in LEVELS])
         if hidden.any():
             cells = cell_names(hidden)

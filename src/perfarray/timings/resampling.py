@@ -122,10 +122,10 @@ def resampling_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         else float(attrs["confidence_level"])
     )
     mean = attrs.get("statistic", "mean") == "mean"
-    more = {"remedy": "studentized"} if mean else {}
+    remedy = {"remedy": "studentized"} if mean else {}
     if not mean and attrs.get("result") in ("ratio_interval", "compare", "pairwise"):
-        more = {"remedy": "order_statistics", "covered": "82 to 93, of several runs each"}
-    return few_units(result.variables["n"], method, unit, **more), few_replicates(
+        remedy = {"remedy": "order_statistics", "covered": "82 to 93, of several runs each"}
+    return few_units(result.variables["n"], method, unit, **remedy), few_replicates(
         int(attrs["n_resamples"]), method, level
     )
 

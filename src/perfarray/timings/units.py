@@ -117,14 +117,14 @@ def single_unit_note(
     result: xr.Dataset, consequence: str, where: Mask | None = None
 ) -> Note | None:
     """Return the note on cells that rest on one unit, the consequence and the remedy."""
-    single = result.variables["n"].values == 1 if where is None else where
-    if not single.any():
+    one_unit = result.variables["n"].values == 1 if where is None else where
+    if not one_unit.any():
         return None
     text = (
         f"{{cells}} rest on one {result.attrs['unit']}: {consequence}. "
         f"{more_units(result.attrs, unit=True)}"
     )
-    return cells_note("single_unit", text, result["n"], single)
+    return cells_note("single_unit", text, result["n"], one_unit)
 
 
 # Code of the note on iterations that are taken as independent although the data tell their
@@ -132,12 +132,12 @@ def single_unit_note(
 ONE_PROCESS = "one_process"
 
 
-def one_process_note(data: Timings, unit: str | None, compared: str | None) -> Note | None:
+def one_process_note(data: Timings, unit: str | None, compared_dim: str | None) -> Note | None:
     """Return the note on verdicts that rest on iterations, not on executions."""
     array = data.array
     if (unit or data.levels[0]) != ITERATION or array.sizes.get(ITERATION, 1) == 1:
         return None
-    if EXECUTION not in array.dims or compared == EXECUTION:
+    if EXECUTION not in array.dims or compared_dim == EXECUTION:
         return None
     text = (
         "Iterations are taken as independent, and those of one execution are not. What "
@@ -173,11 +173,11 @@ def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         (single_unit & (result["n_candidate"] != result["n_baseline"]).values).any()
     )
     remedy = more_units(result.attrs, one_side=one_side)
-    single = (
+    one_unit_text = (
         f"{{cells}} rest on one {unit}: their limits are NaN, since one shows no spread. {remedy}"
     )
     if "between" in result.attrs:
-        single = (
+        one_unit_text = (
             f"{{cells}} rest on one {unit} on a side, and between= does not say how the "
             f"{plural(unit)} of one {result.attrs['between']} "
             "vary. Their limits are NaN. Measure two or more, or give between= timings or "
@@ -186,7 +186,7 @@ def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         )
     constant = "{cells} show no spread at all: all units are equal. Their interval has zero width."
     cases = (
-        ("single_unit", single, single_unit),
+        ("single_unit", one_unit_text, single_unit),
         ("no_value", NOT_MEASURED, no_value),
         ("no_spread", constant, no_spread),
     )
