@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ from perfarray.conventions import (
 from perfarray.readers.labels import variable_name
 from perfarray.readers.numbers import WRITTEN, checked
 from perfarray.readers.opening import BEGINNING, FileError, Source
-from perfarray.tables.columns import Table, are_distinct, joint_codes
+from perfarray.tables.columns import Table, are_distinct, joint_codes, objects
 from perfarray.tables.long_table import table_of
 from perfarray.tables.measured import in_one_unit, scaled, value_column, value_columns
 from perfarray.tables.number_texts import are_no_numbers, parse_numbers
@@ -57,6 +58,9 @@ QUOTED = re.compile(r'"(?:[^"]|"")*"')
 HEADER_ROW = re.compile(r'(?:"(?:[^"]|"")*"|[^"\n])*|[^\n]*')
 MEASURED_NOTHING = [text for text in MISSING if text != "nan"]
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")  # Labels that are whole numbers
+DECIMAL = re.compile(r"-?[0-9]{1,17}(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,2})?")
+MAX_PLAIN = 1 << 13  # Bytes of a table that Python parses in less time than pandas takes to begin
+NOT_PLAIN = re.compile(rb"[\"\s]")  # Quotes, and blanks around cells
 LONGEST_EXACT = 1 << 53  # Whole numbers from which decimals of 64 bits do not hold each
 FOREIGN = (
     ("benchmark", "time", "ratio"),
@@ -188,13 +192,12 @@ def _frame(source: Source) -> pd.DataFrame:
     except (ValueError, pd.errors.ParserError) as error:
         _check_rows(source, content.decode(), columns)
         raise source.error(f"is not a table: {str(error).strip()}") from None
-    # pandas drops or fills the cells of a row with more or fewer than the header.
-    if uneven or frame[columns[-1]].hasnans:
+    if uneven:
         _check_rows(source, content.decode(), columns)
-    if frame.empty:
+    if not len(frame):
         raise source.error("has a header and no rows")
     for name in labels:
-        if WHOLE.fullmatch(str(frame[name].iloc[0])):
+        if WHOLE.fullmatch(str(frame[name].array[0])):
             codes, distinct = pd.factorize(frame[name])
             if codes.min() >= 0 and all(map(WHOLE.fullmatch, distinct)):
                 frame[name] = pd.Categorical.from_codes(
@@ -215,7 +218,9 @@ def _without_comments(source: Source, delimiter: str) -> bytes:
 def _parsed(
     content: bytes, columns: list[str], labels: list[str], delimiter: str
 ) -> tuple[pd.DataFrame, bool]:
-    """Return the cells as pandas reads them, and whether rows have too many."""
+    """Return the cells as pandas reads them, and whether rows may have too many or too few."""
+    if (frame := _plain_cells(content, columns, labels, delimiter)) is not None:
+        return frame, False
     options: dict[str, Any] = {
         "sep": delimiter,
         "skipinitialspace": b" " in content
@@ -248,7 +253,45 @@ def _parsed(
             frame[rounded] = pd.read_csv(
                 io.BytesIO(content), usecols=rounded, dtype="Int64", **options
             )
-    return frame, any(issubclass(warning.category, pd.errors.ParserWarning) for warning in caught)
+    # pandas drops or fills the cells of a row with more or fewer than the header.
+    dropped = any(issubclass(warning.category, pd.errors.ParserWarning) for warning in caught)
+    return frame, dropped or frame[columns[-1]].hasnans
+
+
+def _plain_cells(
+    content: bytes, columns: list[str], labels: list[str], delimiter: str
+) -> pd.DataFrame | None:
+    """Return a small table of labels and plain numbers; None for any other.
+
+    An archive may have thousands of such files, and pandas takes a millisecond to begin with each.
+    """
+    if len(content) > MAX_PLAIN or NOT_PLAIN.search(content.replace(b"\n", b"")):
+        return None
+    rows = [line.split(delimiter) for line in content.decode().split("\n") if line][1:]
+    if not rows or any(len(row) != len(columns) for row in rows):
+        return None
+    index = pd.RangeIndex(len(rows))
+    series: dict[int, Any] = {}
+    for number, (name, cells) in enumerate(zip(columns, zip(*rows, strict=True), strict=True)):
+        if name in labels:
+            if not all(cells):
+                return None
+            # pandas would look for a type of these texts, and take as long as for all else.
+            series[number] = pd.Series(objects(cells), index, dtype=object, copy=False)
+        elif all(map(WHOLE.fullmatch, cells)):
+            series[number] = np.array([*map(int, cells)], dtype=np.int64)
+        elif all(map(DECIMAL.fullmatch, cells)):
+            series[number] = np.array([*map(float, cells)])
+        else:
+            return None
+    frame = pd.DataFrame(series, index, copy=False)
+    frame.columns = _names_of_columns(tuple(columns))
+    return frame
+
+
+@lru_cache(maxsize=64)  # with its table of names, which pandas makes when it is first asked
+def _names_of_columns(columns: tuple[str, ...]) -> pd.Index:
+    return pd.Index(columns, dtype=object)
 
 
 def _are_texts(labels: pd.Index) -> bool:
@@ -372,25 +415,32 @@ def header(text: str) -> list[str]:
 
     A name in quotes may hold the separator or a line break.
     """
-    row = next(
+    return [*_names_in(header_row(text))]
+
+
+@lru_cache(maxsize=64)  # thousands of files of an archive may share a header
+def _names_in(row: str) -> tuple[str, ...]:
+    cells = next(
         csv.reader(
-            io.StringIO(header_row(text), newline=""),
-            delimiter=separator(text),
-            skipinitialspace=True,
+            io.StringIO(row, newline=""), delimiter=_separator_in(row), skipinitialspace=True
         ),
         [],
     )
-    return [
+    return tuple(
         " ".join(name.strip().strip('"').split())
         if "\n" in name
         else name.strip().strip('"').strip()
-        for name in row
-    ]
+        for name in cells
+    )
 
 
 def separator(text: str) -> str:
     """Return the separator that the header uses most, outside quotes."""
-    return max(COMMENT, key=QUOTED.sub("", header_row(text)).count)
+    return _separator_in(header_row(text))
+
+
+def _separator_in(row: str) -> str:
+    return max(COMMENT, key=QUOTED.sub("", row).count)
 
 
 def header_row(text: str) -> str:

@@ -24,6 +24,7 @@ from perfarray.tables.columns import (
     EXACT,
     Column,
     Metric,
+    codes_of,
     joint_codes,
     level_order,
     number_within,
@@ -61,7 +62,11 @@ def label_column(series: pd.Series) -> Column:
         series = series.map(
             lambda moment: moment.isoformat().removesuffix("T00:00:00"), na_action="ignore"
         )
-    codes, labels = pd.factorize(series)
+    # pandas makes an index of the labels of a Series, which takes longer than to code a small one.
+    plain = isinstance(series.dtype, np.dtype) and series.dtype.kind in "Oiu"
+    codes, labels = pd.factorize(series.to_numpy() if plain else series)
+    if labels.dtype == object and not all(isinstance(label, str) for label in labels):
+        labels = pd.Index(labels)
     has_missing = codes.min(initial=0) < 0  # to look for missing labels first takes as long again
     if has_missing:
         codes, labels = pd.factorize(series, use_na_sentinel=False)
@@ -70,7 +75,11 @@ def label_column(series: pd.Series) -> Column:
         has_missing and labels.dtype.kind == "f" and are_whole(labels[~np.isnan(labels)].to_numpy())
     )
     names = [
-        UNKNOWN if pd.isna(label) else label.item() if isinstance(label, np.generic) else label
+        UNKNOWN
+        if has_missing and pd.isna(label)
+        else label.item()
+        if isinstance(label, np.generic)
+        else label
         for label in labels
     ]
     if whole:
@@ -129,6 +138,8 @@ def _number_shared(
 
 def _repetition_labels(series: pd.Series) -> npt.NDArray[Any]:
     """Return repetition labels that sort well: numbers by value, others by first appearance."""
+    if isinstance(series.dtype, np.dtype) and series.dtype.kind in "iu":
+        return series.to_numpy()
     if series.isna().any():
         raise ValueError(
             f"column {series.name!r} names repetitions but is empty in "
@@ -151,9 +162,13 @@ def metric_column(
             f"units={unit!r}: give a unit such as 's', 'ms' or 'J', or a mapping of metrics "
             "to units"
         )
-    no_numbers = are_no_numbers(series)
-    note = _no_numbers_note(series, no_numbers.to_numpy(dtype=bool)) if no_numbers.any() else None
-    numbers, own_unit = _numbers_and_unit(series.mask(no_numbers) if note else series)
+    note = None
+    if not _are_floats(series):
+        no_numbers = are_no_numbers(series)
+        if no_numbers.any():
+            note = _no_numbers_note(series, no_numbers.to_numpy(dtype=bool))
+            series = series.mask(no_numbers)
+    numbers, own_unit = _numbers_and_unit(series)
     if own_unit and unit not in (own_unit, SECONDS, "1") and not (_is_duration(series)):
         raise ValueError(
             f"column {series.name!r} is said to be in {unit!r}, and its cells are in "
@@ -164,6 +179,11 @@ def metric_column(
         better.get(name) if isinstance(better, Mapping) else better, unit, name
     )
     return Metric(values=numbers, units=unit, better=direction), note
+
+
+def _are_floats(series: pd.Series) -> bool:
+    """Return whether a column holds decimals of 64 bits, of which none is infinite."""
+    return series.dtype == np.float64 and not np.isinf(series.to_numpy(dtype=float)).any()
 
 
 def _no_numbers_note(series: pd.Series, mask: Mask) -> Note:
@@ -186,6 +206,8 @@ def _numbers_and_unit(series: pd.Series) -> tuple[Floats, str]:
 
     "" for none.
     """
+    if _are_floats(series):
+        return series.to_numpy(dtype=float), ""
     if pd.api.types.is_datetime64_any_dtype(series):
         raise ValueError(
             f"column {series.name!r} holds moments, not durations; give the difference of the "
@@ -392,7 +414,7 @@ def fewest_dims(
 
     They are none, one, some of the dims, or all down to a level.
     """
-    codes = pd.factorize(values, use_na_sentinel=False)[0]
+    codes = codes_of(values)
     by = {name: column.codes for name, column in labels.items()} | dict(levels)
     single: list[tuple[str, ...]] = [(), *((name,) for name in labels)]
     for dims in single:
