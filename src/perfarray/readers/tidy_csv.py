@@ -280,7 +280,7 @@ def _plain_cells(
             series[number] = pd.Series(objects(cells), index, dtype=object, copy=False)
         elif all(map(WHOLE.fullmatch, cells)):
             series[number] = np.array([*map(int, cells)], dtype=np.int64)
-        elif all(map(DECIMAL.fullmatch, cells)):
+        elif all(map(DECIMAL.fullmatch, cells)) and any("." in cell for cell in cells):
             series[number] = np.array([*map(float, cells)])
         else:
             return None

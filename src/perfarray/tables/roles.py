@@ -71,9 +71,8 @@ def label_column(series: pd.Series) -> Column:
     if has_missing:
         codes, labels = pd.factorize(series, use_na_sentinel=False)
     # pandas makes decimals of whole numbers where one is missing.
-    whole = (
-        has_missing and labels.dtype.kind == "f" and are_whole(labels[~np.isnan(labels)].to_numpy())
-    )
+    numbers = np.asarray(labels)
+    whole = has_missing and numbers.dtype.kind == "f" and are_whole(numbers[~np.isnan(numbers)])
     names = [
         UNKNOWN
         if has_missing and pd.isna(label)
