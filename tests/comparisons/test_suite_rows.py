@@ -138,6 +138,7 @@ def test_how_often_the_note_comes():
         assert low <= script.share_of_notes(rng, change, 20, 5, experiments=200) <= high
 
 
+@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 @pytest.mark.parametrize("noise", [0.0, 1.0])
 @pytest.mark.parametrize("options", [{}, {"shared": "execution"}, {"paired": "execution"}])
 def test_the_suite_row_is_the_t_interval_of_the_scores(noise, options):

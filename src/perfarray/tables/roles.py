@@ -71,8 +71,12 @@ def label_column(series: pd.Series) -> Column:
     if has_missing:
         codes, labels = pd.factorize(series, use_na_sentinel=False)
     # pandas makes decimals of whole numbers where one is missing.
-    numbers = np.asarray(labels)
-    whole = has_missing and numbers.dtype.kind == "f" and are_whole(numbers[~np.isnan(numbers)])
+    whole = (
+        has_missing
+        and isinstance(labels, pd.Index)
+        and labels.dtype.kind == "f"
+        and are_whole(labels[~np.isnan(labels)].to_numpy())
+    )
     names = [
         UNKNOWN
         if has_missing and pd.isna(label)
