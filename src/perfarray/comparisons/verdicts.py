@@ -28,7 +28,15 @@ from perfarray.numerics.levels import unit_means
 from perfarray.numerics.skewness import noisier_side
 from perfarray.numerics.suite import movement
 from perfarray.numerics.types import Floats, Mask
-from perfarray.numerics.verdicts import NO_SUITE, RatioComparison, correct, judge, map_arrays
+from perfarray.numerics.verdicts import (
+    NO_SUITE,
+    RatioComparison,
+    Rules,
+    correct,
+    judge,
+    map_arrays,
+    pvalues,
+)
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
 from perfarray.timings.dependence import ORDER_OUTPUTS
 from perfarray.timings.metrics import for_each_metric
@@ -102,12 +110,33 @@ WIDER = {
 def decide(
     times: Data, baseline: object, options: Options, metric: str | list[str] | None
 ) -> xr.Dataset:
-    """Compare two systems, and again at the levels of intervals that follow from a correction."""
-    result = compare_systems(times, baseline, options=options, metric=metric)
-    if options.correction is None:
-        return result
-    corrected = correct_all(result, options)
+    """Compare two systems; with a correction at the levels that follow from all p-values."""
+    corrected = None
+    if options.correction:
+        corrected = correct_all(
+            pvalues_of_systems(times, baseline, options, metric=metric), options
+        )
     return compare_systems(times, baseline, options=options, corrected=corrected, metric=metric)
+
+
+@for_each_metric
+def pvalues_of_systems(
+    times: Data, baseline: object, options: Options, *, metric: str | list[str] | None = None
+) -> xr.Dataset:
+    """Return the p-values of all verdicts without correction, by one metric."""
+    systems = resolve_systems(times, baseline, options, metric)
+    pair, across = systems.pair, options.across
+    groups = _arguments(systems, options, None) | {"scored": [], "same": []}
+    arguments = [argument for group in groups.values() for argument in group]
+    result = apply(
+        partial(
+            _pvalues, systems=systems, lengths={name: len(group) for name, group in groups.items()}
+        ),
+        *(array for array, _ in arguments),
+        core=[core for _, core in arguments],
+        outputs=dict.fromkeys(PVALUES, Output((across,), "1")),
+    )
+    return with_labels(result, pair, across)
 
 
 @for_each_metric
@@ -121,14 +150,12 @@ def compare_systems(
 ) -> xr.Dataset:
     """Compare two systems by one metric.
 
-    With a correction, `corrected` is what `correct_all` returns; p-values come back without it.
+    With a correction, `corrected` is what `correct_all` returns.
     """
     systems = resolve_systems(times, baseline, options, metric)
     if corrected is not None and METRIC in corrected.dims:
         corrected = corrected.sel({METRIC: metric}, drop=True)
     result = _judged(systems, options, corrected)
-    if options.correction and corrected is None:
-        return result[[*PVALUES]]
     attrs, notes = describe_systems(systems, result, options)
     if varies(options.threshold):
         attrs["threshold"] = float(result[SUITE_THRESHOLD].mean())
@@ -220,11 +247,7 @@ def _compared(
     row_values: list[bool],
 ) -> list[npt.NDArray[Any]]:
     """Return verdicts of the arrays of `_arguments`, outputs of the method, and checks."""
-    remaining, rules = iter(arrays), systems.rules
-    given = {name: [next(remaining) for _ in range(length)] for name, length in lengths.items()}
-    if given["thresholds"]:
-        threshold, suite_threshold = given["thresholds"]
-        rules = rules._replace(threshold=threshold, suite_threshold=suite_threshold)
+    given, rules = _grouped(arrays, lengths, systems.rules)
     new, old, *inputs = given["sides"]
     compared = partial(systems.method.function, new, old, rules=rules)
     corrected = given["corrected"]
@@ -254,6 +277,31 @@ def _compared(
     if corrected and (comparison.suite.benchmarks == 1).any():
         uncorrected = compared(rules.confidence_level, *inputs).limits
     return [*judge(comparison, rules, corrected, uncorrected).values(), *values]
+
+
+def _grouped(
+    arrays: Sequence[Any], lengths: dict[str, int], rules: Rules
+) -> tuple[dict[str, list[Any]], Rules]:
+    """Return the arrays of `_arguments` by group, and the rules with thresholds that vary."""
+    remaining = iter(arrays)
+    given = {name: [next(remaining) for _ in range(length)] for name, length in lengths.items()}
+    if given["thresholds"]:
+        threshold, suite_threshold = given["thresholds"]
+        rules = rules._replace(threshold=threshold, suite_threshold=suite_threshold)
+    return given, rules
+
+
+def _pvalues(*arrays: Any, systems: Systems, lengths: dict[str, int]) -> list[Floats]:
+    """Return the p-values of the arrays of `_arguments`, without the suite."""
+    given, rules = _grouped(arrays, lengths, systems.rules)
+    new, old, *inputs = given["sides"]
+    level = rules.confidence_level
+    comparison = systems.method.function(
+        new, old, level, *inputs, rules=rules._replace(suite_threshold=None)
+    )
+    for same in given["itself"]:
+        comparison, _ = _without_itself(comparison, (), same, ())
+    return [*pvalues(comparison.tests, rules.better)]
 
 
 def pair_arrays(pair: Pair, method: Method, across: tuple[str, ...]) -> Arguments:

@@ -105,6 +105,12 @@ def compare_draws(
     comparison = row_of(ratio, np.full(sufficient.shape, np.nan), rules, interval, censoring)
     if rules.threshold is None:
         return comparison
+    low, high = (one_sided(bootstrap, value) for value in rules.band)
+    tests = certain_inside(Tests(*low, *high), ratio.estimate, without_spread(ratio), rules.band)
+    tests = Tests(*(np.where(sufficient, pvalue, np.nan) for pvalue in tests)).bounded_by(censoring)
+    comparison = comparison._replace(tests=tests)
+    if rules.suite_threshold is None:
+        return comparison
     with np.errstate(invalid="ignore"):
         matched: Mask = ratio.estimate > 0
     if (rules.shared or rules.paired) and statistic == "mean":
@@ -114,11 +120,8 @@ def compare_draws(
         )
     else:
         suite_bootstrap, n = _independent_bootstrap(sample, matched, rules.method)
-    low, high = (one_sided(bootstrap, value) for value in rules.band)
-    tests = certain_inside(Tests(*low, *high), ratio.estimate, without_spread(ratio), rules.band)
-    tests = Tests(*(np.where(sufficient, pvalue, np.nan) for pvalue in tests)).bounded_by(censoring)
     suite = suite_row(_suite(suite_bootstrap, n, matched, rules), ratio, rules, censoring)
-    return comparison._replace(tests=tests, suite=suite)
+    return comparison._replace(suite=suite)
 
 
 def compare_stopped_draws(

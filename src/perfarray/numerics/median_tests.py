@@ -91,10 +91,10 @@ def compare_medians(
         else _band_tests(medians, ends, band, rules.confidence_level, far)
     )
     censoring = Known(*(bounds[6:] or [none.reshape(batch)] * 2))
-    return comparison._replace(
-        tests=Tests(*(pvalue.reshape(batch) for pvalue in tests)),
-        suite=_suite(medians, errors, batch, rules, censoring),
-    )
+    comparison = comparison._replace(tests=Tests(*(pvalue.reshape(batch) for pvalue in tests)))
+    if rules.suite_threshold is None:
+        return comparison
+    return comparison._replace(suite=_suite(medians, errors, batch, rules, censoring))
 
 
 def limits_of(ends: Sequence[Medians], level: Floats, far: float) -> RatioSet:

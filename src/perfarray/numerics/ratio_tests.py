@@ -33,7 +33,7 @@ from perfarray.numerics.sessions import (
     add_sessions,
     variances_of_sides,
 )
-from perfarray.numerics.suite import match_sides, smallest_number
+from perfarray.numerics.suite import match_sides, smallest_number, sum_of_samples
 from perfarray.numerics.types import Floats, Mask, same_text
 from perfarray.numerics.verdicts import (
     NO_SUITE,
@@ -291,14 +291,7 @@ def _independent_suite(ratio: Ratio) -> tuple[Floats, list[SideError], Floats, F
     with np.errstate(divide="ignore", invalid="ignore"):
         log = np.where(matched, np.log(ratio.estimate), 0.0).sum(axis=-1) / count
         for side in (ratio.numerator, ratio.denominator):
-            variances, dfs = (
-                np.where(matched, side.variance / side.mean**2, 0.0),
-                np.where(matched, side.n - 1, 1.0),
-            )
-            total = variances.sum(axis=-1)
-            df = np.where(
-                total == 0, dfs.sum(axis=-1), total**2 / (variances**2 / dfs).sum(axis=-1)
-            )
+            total, df = sum_of_samples(side.variance / side.mean**2, side.n, matched)
             errors.append(
                 SideError(total / np.maximum(count, 1) ** 2, _smallest(side.n, matched), df)
             )

@@ -126,6 +126,19 @@ def log_mean_slopes(
         return np.asarray(weighted / weighted.sum(axis=-1, keepdims=True))
 
 
+def sum_of_samples(variance: Floats, n: Floats, counts: Mask) -> tuple[Floats, Floats]:
+    """Return the squared error of a sum of samples along the last axis, and its df.
+
+    `variance` are the squared errors of the summands, `counts` those that count. The df are those
+    of Welch and Satterthwaite; where nothing varies, those of all samples together.
+    """
+    squares = np.where(counts, variance, 0.0)
+    total = squares.sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        df = total**2 / np.where(counts, squares**2 / (n - 1), 0.0).sum(axis=-1)
+    return total, np.where(total == 0, np.where(counts, n - 1, 0.0).sum(axis=-1), df)
+
+
 def match_sides(new: Floats, old: Floats, *, shared: bool, paired: bool) -> SuiteSides:
     """Leave out what has no counterpart: benchmarks, pairs with a gap, shared units.
 

@@ -25,7 +25,7 @@ from perfarray.numerics.types import Floats, Mask, Texts, same_text
 
 FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE = "faster", "slower", "equivalent", "inconclusive"
 
-# The variables of an interval, in the order of `Comparison.interval`
+# The variables of an interval, in the order of `RatioComparison.interval`
 INTERVAL = ("estimate", "lower", "upper", "df", "n", "kind")
 
 POWER = 0.8  # the chance to see the smallest change
@@ -35,7 +35,8 @@ class Rules(NamedTuple):
     """How to compare.
 
     Thresholds are one number, or arrays: `threshold` of the benchmarks, `suite_threshold` of the
-    suites. Without a threshold nothing is tested, and limits are all there is.
+    suites. Without a threshold nothing is tested, and limits are all there is; without that of the
+    suites there is no suite row.
     """
 
     method: str
@@ -172,11 +173,10 @@ def judge(
     """
     tests, suite, censoring = comparison.tests, comparison.suite, comparison.censoring
     alpha, limits = 1 - rules.confidence_level, comparison.limits
-    # Tests of rates are mirrored, so that "not slower" is the same test for both.
-    not_slower = tests.below_high if rules.better == "lower" else tests.above_low
+    pvalue, pvalue_equivalent, not_slower = pvalues(tests, rules.better)
     outside, inside, not_slower_corrected, level = corrected or (
-        tests.two_sided,
-        tests.inside,
+        pvalue,
+        pvalue_equivalent,
         not_slower,
         np.full(not_slower.shape, 1 - alpha),
     )
@@ -200,9 +200,9 @@ def judge(
     has_limits = ~np.isnan(half_width)
     return {
         **dict(zip(INTERVAL, comparison.interval, strict=True)),
-        "pvalue": tests.two_sided,
+        "pvalue": pvalue,
         "pvalue_adjusted": outside,
-        "pvalue_equivalent": tests.inside,
+        "pvalue_equivalent": pvalue_equivalent,
         "pvalue_equivalent_adjusted": inside,
         "pvalue_not_slower": not_slower_corrected,
         "interval_level": level,
@@ -229,6 +229,13 @@ def judge(
             rules.better,
         ),
     }
+
+
+def pvalues(tests: Tests, better: str) -> tuple[Floats, ...]:
+    """Return the p-values of "outside the band", "inside" and "not slower", without correction."""
+    # Tests of rates are mirrored, so that "not slower" is the same test for both.
+    not_slower = tests.below_high if better == "lower" else tests.above_low
+    return tests.two_sided, tests.inside, not_slower
 
 
 def one_piece(kind: Texts) -> Mask:

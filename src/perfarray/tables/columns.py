@@ -121,6 +121,14 @@ def column_of(values: Iterable[Any]) -> Column:
     return Column(codes=codes.astype(np.intp, copy=False), labels=labels.tolist())
 
 
+def codes_of(values: "pd.Series | npt.NDArray[Any]") -> Integers:
+    """Code values by first appearance; a missing one is a label, too."""
+    # pandas makes an index of the labels of a Series, which takes longer than to code a small one.
+    if isinstance(values, pd.Series) and isinstance(values.dtype, np.dtype):
+        values = values.to_numpy()
+    return pd.factorize(values, use_na_sentinel=False)[0]
+
+
 def constant_column(label: Any, rows: int) -> Column:
     """Return the same label for every row."""
     return Column(codes=np.zeros(rows, dtype=np.intp), labels=[label])

@@ -16,7 +16,7 @@ import pandas as pd
 from perfarray.conventions import HISTORY
 from perfarray.numerics.types import Integers, Mask
 from perfarray.tables.cells import ColumnCells, cut_into_cells
-from perfarray.tables.columns import Column, are_distinct, joint_codes
+from perfarray.tables.columns import Column, are_distinct, codes_of, joint_codes
 from perfarray.tables.number_texts import parse_numbers
 from perfarray.tables.roles import are_whole, depends_only_on
 from perfarray.timings.dates import dates_of
@@ -94,6 +94,8 @@ def column_roles(
         decided while runs of unlike settings would be pooled without it. The message gives both
         ways to name it.
     """
+    if not columns:
+        return ColumnRoles([], [], [], [])
     decision = _Decision(columns, labels, repetitions, level)
     texts = [name for name in columns if not _is_quantity(columns[name]) or name in HISTORY]
     free_texts = _free_texts(decision, texts)
@@ -134,12 +136,8 @@ class _Decision:
         level: str,
     ) -> None:
         self.columns, self.level = columns, level
-        self.codes = {
-            name: pd.factorize(series, use_na_sentinel=False)[0] for name, series in columns.items()
-        }
-        self.nest = [
-            pd.factorize(series, use_na_sentinel=False)[0] for series in repetitions.values()
-        ]
+        self.codes = {name: codes_of(series) for name, series in columns.items()}
+        self.nest = [codes_of(series) for series in repetitions.values()]
         self.named = [column.codes for column in labels.values()]
         self.dims: dict[str, Integers] = {}
         self.varying: list[str] = []
@@ -387,7 +385,7 @@ def copied_rows(
     """
     if not repetitions or level in repetitions:
         return None
-    units = [pd.factorize(series, use_na_sentinel=False)[0] for series in repetitions.values()]
+    units = [codes_of(series) for series in repetitions.values()]
     cell_of_row, count = joint_codes([*(column.codes for column in labels.values()), *units])
     if are_distinct(cell_of_row, count):
         return None

@@ -18,7 +18,7 @@ from perfarray.conventions import (
     MARKS,
     seconds_factor,
 )
-from perfarray.tables.columns import Column, Table, in_seconds, level_order
+from perfarray.tables.columns import Column, Table, codes_of, in_seconds, level_order
 from perfarray.tables.compared import ColumnRoles, column_roles, copied_rows, describes, roles_note
 from perfarray.tables.measured import value_column
 from perfarray.tables.roles import (
@@ -126,8 +126,8 @@ def _determines_files(frame: pd.DataFrame, axes: Mapping[str, str], level: str) 
     grouping_columns = [
         column for name, column in axes.items() if name not in (BENCHMARK, "file", *LEVELS, level)
     ]
-    files = pd.factorize(frame["file"], use_na_sentinel=False)[0]
-    codes = [pd.factorize(frame[column], use_na_sentinel=False)[0] for column in grouping_columns]
+    files = codes_of(frame["file"])
+    codes = [codes_of(frame[column]) for column in grouping_columns]
     return files.max(initial=0) > 0 and bool(grouping_columns) and depends_only_on(files, codes)
 
 

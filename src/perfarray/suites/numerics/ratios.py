@@ -29,6 +29,7 @@ from perfarray.numerics.suite import (
     run_statistic,
     smallest_number,
     suite_mean,
+    sum_of_samples,
     transform,
     weighted_transform,
 )
@@ -142,14 +143,9 @@ def t_interval(sides: SuiteSides, matched: Mask, score: Score) -> ScoreRatio:
         else _over_units(sides, matched, score)
     )
     counts = contributions.n > 0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        total = np.where(counts, contributions.variance, 0.0).sum(axis=-1)
-        terms = np.where(
-            counts, _moderated(contributions) if score.learn else contributions.variance, 0.0
-        )
-        df = terms.sum(axis=-1) ** 2 / np.where(counts, terms**2 / (contributions.n - 1), 0.0).sum(
-            axis=-1
-        )
+    total, df = sum_of_samples(contributions.variance, contributions.n, counts)
+    if score.learn:
+        df = sum_of_samples(_moderated(contributions), contributions.n, counts)[1]
     error = np.sqrt(total)
     certain = error < CERTAIN
     error = np.where(certain, 0.0, error)
