@@ -50,7 +50,9 @@ SETTINGS = ("different_machines", "settings_differ")  # codes of the notes on wh
 
 SEED = 1  # the same files give the same answer
 
-OPTIONS = options.spoken("threshold correction statistic value method prior shared paired by")
+OPTIONS = options.spoken(
+    "threshold correction statistic value method prior shared paired by", controls="--control"
+)
 
 
 def compare(
@@ -103,6 +105,7 @@ def compare(
             "freedom: 1%,5.",
         ),
     ] = None,
+    control: options.Controls = None,
     shared: options.Shared = None,
     paired: options.Paired = None,
     by: options.By = None,
@@ -154,6 +157,7 @@ def compare(
         correction=correction,
         value=value,
         prior=prior,
+        controls=control or None,
         shared=options.names(shared),
         paired=paired,
         by=by,

@@ -89,6 +89,15 @@ Baseline = Annotated[
     ),
 ]
 Confidence = Annotated[float | None, share("Of the intervals: 95% (default).")]
+Controls = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--control",
+        metavar="PATTERN",
+        help="A benchmark, or a pattern of several ('io_*'), that the change cannot touch: the "
+        "others are judged relative to these. Repeat it for several.",
+    ),
+]
 Correction = Annotated[
     Literal["holm", "bh"] | None,
     typer.Option(

@@ -14,6 +14,9 @@ from perfarray.timings.validation import listed
 # A label that may be meant as a number
 NUMBER = re.compile(r"-?\d+(?:\.\d*)?")
 
+# What stands for any text, and for any letter. Brackets stand for themselves: labels have them.
+WILDCARDS = {"*": ".*", "?": "."}
+
 
 def compared_labels(array: xr.DataArray, dim: str, nest: Sequence[str]) -> list[Any]:
     """Return the labels of the dim compared; raise where there is none, and where it is a level."""
@@ -83,6 +86,41 @@ def label_meant(label: object, labels: Sequence[Any]) -> Any:
             and other == float(label)
         ]
     return alike[0] if len(alike) == 1 else None
+
+
+def expression_of(pattern: str) -> str:
+    """Return a pattern with * and ? as a regular expression.
+
+    Examples
+    --------
+    >>> expression_of("io_*"), expression_of("v?")
+    ('io_.*', 'v.')
+    """
+    return "".join(WILDCARDS.get(letter, re.escape(letter)) for letter in pattern)
+
+
+def labels_like(patterns: str | Sequence[str], labels: Sequence[Any], argument: str) -> list[Any]:
+    """Return the labels that are one of the patterns or like one; raise for a pattern without any.
+
+    `argument` is for messages.
+
+    Examples
+    --------
+    >>> labels_like(["io_*", "log"], ["io_read", "log", "sort"], "controls")
+    ['io_read', 'log']
+    """
+    matching: list[Any] = []
+    for pattern in [patterns] if isinstance(patterns, str) else [*patterns]:
+        texts = [label for label in labels if str(label) == str(pattern)]
+        expression = re.compile(expression_of(str(pattern)), re.DOTALL)
+        texts = texts or [label for label in labels if expression.fullmatch(str(label))]
+        if not texts:
+            raise ValueError(
+                f"{argument}={pattern!r} is no label, and no label is like it. The labels are "
+                f"{listed(labels)}"
+            )
+        matching += texts
+    return [label for label in labels if label in matching]
 
 
 def labels_along(array: xr.DataArray, dim: Hashable) -> list[Any]:
