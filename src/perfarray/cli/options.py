@@ -125,6 +125,14 @@ Dim = Annotated[
     str | None,
     typer.Option(help="What is compared in one file or folder: machine, tuning, version, ..."),
 ]
+Families = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PATTERN",
+        help="What part of the names of benchmarks is compared: 'BM_{version}_sort/*' compares "
+        "BM_std_sort/8 with BM_mine_sort/8 in one file; --baseline std.",
+    ),
+]
 FilesAre = Annotated[
     Literal["session", "execution", "separate"] | None,
     typer.Option(
@@ -354,6 +362,7 @@ class Selection:
     baseline: Baseline = None
     files_are: FilesAre = None
     select: Select = None
+    families: Families = None
     reading: Reading
 
 
@@ -364,7 +373,7 @@ def spoken(arguments: str = "", **options: str) -> dict[str, str]:
     """Return the options that stand for arguments of the library in its messages."""
     names = (
         "dims pattern encoding better keep_failed format layout levels metric dim select "
-        f"between {arguments}"
+        f"families between {arguments}"
     ).split()
     return (
         {name: f"--{name.replace('_', '-')}" for name in names}

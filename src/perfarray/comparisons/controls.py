@@ -163,7 +163,8 @@ def _few_note(result: xr.Dataset) -> Note | None:
 
 def _missing_note(result: xr.Dataset) -> Note | None:
     """Name the controls without a ratio where others have one."""
-    lacks = result[CONTROL] & result["raw_estimate"].isnull() & result["control_n"].notnull()
+    result = _without_single_labels(result)
+    lacks = result["raw_estimate"].isnull() & result[CONTROL] & result["control_n"].notnull()
     names = cell_names(lacks)
     text = (
         f"{number_of(len(names), 'control')} not measured on both sides: {listed(names, 5)}. The "
@@ -172,19 +173,25 @@ def _missing_note(result: xr.Dataset) -> Note | None:
     return Note("missing_controls", text, {"labels": names}) if names else None
 
 
+def _without_single_labels(result: xr.Dataset) -> xr.Dataset:
+    """Return a result without the dims of one label, which names of cells need not say."""
+    return result.isel({dim: 0 for dim, size in result.sizes.items() if size == 1}, drop=True)
+
+
 def _moved_note(result: xr.Dataset) -> Note | None:
     """Name the controls that moved by themselves."""
+    result = _without_single_labels(result)
     pvalue = result["control_pvalue"]
     moved = pvalue * int(pvalue.notnull().sum()) <= MOVED
     names = cell_names(moved)
     if not names:
         return None
-    ratios = result["raw_estimate"].transpose(*moved.dims).values[moved.values].tolist()
+    ratios = result["raw_estimate"].values[moved.values].tolist()
     shown = "; ".join(
         f"{name} by {ratio:.4g}" for name, ratio in zip(names[:5], ratios, strict=False)
     )
     text = (
-        f"{number_of(len(names), 'control')} moved by itself or themselves ({shown}). This widens "
-        "every interval. Does the change touch it? Then it is no control."
-    ).replace("by itself or themselves", "by itself" if len(names) == 1 else "by themselves")
+        f"{number_of(len(names), 'control')} moved unlike the others ({shown}). Every interval is "
+        "wider for it. Leave out what the change touches."
+    )
     return Note("control_moved", text, {"labels": names, "ratios": ratios})
