@@ -92,13 +92,13 @@ def resolve_systems(times: Data, baseline: object, options: Options, metric: Any
     whole = resolve(with_copies=True) if copies.has_copies(pair) else pair
     same = None if whole is pair else copies.same_runs(whole)
     if same is None:
-        return Systems(pair, rules, method, whole, None, None, None, controls)
+        return Systems(pair, rules, method, whole, None, None, None, controls=controls)
     scored = copies.without_variation(whole, same, options.statistic)
     plain = rules._replace(prior=False)
     scoring = choose_method(scored, options, plain, depth, sessions, across)
     if controls is not None:
         scoring = with_controls(scoring, controls, scored, options.across)
-    return Systems(pair, rules, method, whole, scored, scoring, same, controls)
+    return Systems(pair, rules, method, whole, scored, scoring, same, controls=controls)
 
 
 def _single_sessions(times: Data, baseline: object, options: Options) -> tuple[Data, object]:

@@ -55,7 +55,7 @@ KINDS: Final[dict[str, Kind]] = {
     "from_samples": Kind(DATA),
     "to_timings": Kind(DATA),
     "join": Kind(DATA),
-    "split_labels": Kind(DATA, example='pattern="{initial}*"'),
+    "split_labels": Kind(DATA),
     "declare": Kind(DATA),
     "counts": Kind(
         DATA,
