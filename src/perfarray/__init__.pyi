@@ -63,6 +63,7 @@ from .tables.frames import from_samples as from_samples
 from .tables.frames import to_frame as to_frame
 from .tables.frames import to_timings as to_timings
 from .tables.joining import join as join
+from .tables.splitting import split_labels as split_labels
 from .timings.counts import counts as counts
 from .timings.counts import drop_warmup as drop_warmup
 from .timings.counts import merge_level as merge_level

@@ -41,6 +41,9 @@ MOST = 30  # rows that are shown where none has an answer
 
 MAX_ROWS = 60  # of benchmarks, beyond which the screen shows the largest changes
 LARGEST_CHANGES = 20
+LARGEST_ALONE = (
+    f"The {LARGEST_CHANGES} largest of {{:,}} changes. --all, json and csv have every row."
+)
 
 MOST_NAMES = 10  # names that are shown of the benchmarks that one side alone has
 
@@ -48,7 +51,9 @@ MOST_SETTINGS = 6  # settings that the heading names
 
 SETTINGS = ("different_machines", "settings_differ")  # codes of the notes on what sides differ in
 
-OPTIONS = options.spoken("threshold correction statistic value method prior shared paired by")
+OPTIONS = options.spoken(
+    "threshold correction statistic value method prior shared paired by", controls="--control"
+)
 
 
 def compare(
@@ -102,6 +107,7 @@ def compare(
             ),
         ),
     ] = None,
+    control: options.Controls = None,
     shared: options.Shared = None,
     paired: options.Paired = None,
     by: options.By = None,
@@ -156,6 +162,7 @@ def compare(
         correction=correction,
         value=value,
         prior=prior,
+        controls=control or None,
         shared=options.names(shared),
         paired=paired,
         by=by,
@@ -193,8 +200,7 @@ def compare(
         lines.append(f"and {n_rows - MOST} more benchmarks without an answer (see --output csv)")
     elif table.places.n_left_out:
         table = rows_of(sort=sort or "effect", limit=LARGEST_CHANGES, largest=True)
-        largest = f"The {LARGEST_CHANGES} largest of {n_rows:,} changes. "
-        lines.insert(0, f"{largest}--all, json and csv have every row.")
+        lines.insert(0, LARGEST_ALONE.format(n_rows))
     settings = _differing(perfarray.notes(result), *SETTINGS)
     content = paths | {"benchmarks": verdicts.rows, "suites": verdicts.suites, **described(result)}
     answer = Answer(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 SUITE = "suite_"
 MANY = 1000.0  # degrees of freedom beyond which more change nothing
 VERDICTS = ("slower", "faster", "equivalent", "inconclusive")
+CONTROL = "control"  # what stands for the verdict of a benchmark that the change cannot touch
 
 
 class Comparison(NamedTuple):
@@ -311,7 +312,10 @@ def _correction_legend(comparison_rows: Comparison) -> list[str]:
                 f"{percent(level)}."
             )
         ]
-    tests = sum(not math.isnan(row["lower"]) for row in comparison_rows.named().values())
+    tests = sum(
+        not math.isnan(row["lower"]) and row["verdict"] != CONTROL
+        for row in comparison_rows.named().values()
+    )
     if tests < 2:
         return []
     chance = f"{100 * (1 - ((1 + level) / 2) ** tests):.0f} %"
@@ -325,10 +329,12 @@ def _correction_legend(comparison_rows: Comparison) -> list[str]:
 
 def verdict_counts(comparison_rows: Comparison, frame: "pd.DataFrame") -> str:
     """Write how many there are of every verdict, and the change of the suite where there is one."""
-    verdicts = [row["verdict"] for row in comparison_rows.named().values()]
+    words = [row["verdict"] for row in comparison_rows.named().values()]
+    verdicts = [word for word in words if word != CONTROL]
+    controls = f" beside {n} control{'s'[: n > 1]}" if (n := words.count(CONTROL)) else ""
     medians = " by their medians" if comparison_rows.attrs.get("statistic") == "median" else ""
     text = (
-        f"{len(verdicts)} compared{medians}: "
+        f"{len(verdicts)} compared{controls}{medians}: "
         f"{', '.join(f'{verdicts.count(verdict)} {verdict}' for verdict in VERDICTS)}"
     )
     if (

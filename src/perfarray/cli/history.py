@@ -72,6 +72,7 @@ def history(
     nest: options.Nest,
     reading: options.Reading,
     select: options.Select = None,
+    families: options.Families = None,
     sort: options.Sort = None,
     target: Target,
 ) -> None:
@@ -101,7 +102,7 @@ def history(
         own_words=("assumed_order",),
         options=OPTIONS,
     ) as sentences:
-        times = read_one(archive, reading, None, sentences, select)
+        times = read_one(archive, reading, None, sentences, select, families)
         along = history_dim(times, dim)
         times, by = in_order(times, along, order, sentences)
         changes = perfarray.change_points(times, dim=along, order=by, **nest, **choices).sortby(

@@ -93,6 +93,15 @@ Baseline = Annotated[
 Confidence = Annotated[
     float | None, share("Set the confidence level of the intervals. Default: 95%.")
 ]
+Controls = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--control",
+        metavar="PATTERN",
+        help="A benchmark, or a pattern of several ('io_*'), that the change cannot touch: the "
+        "others are judged relative to these. Repeat it for several.",
+    ),
+]
 Correction = Annotated[
     Literal["holm", "bh"] | None,
     typer.Option(
@@ -122,6 +131,14 @@ Dim = Annotated[
     str | None,
     typer.Option(
         help=("Compare the labels of this dim in one file or folder: machine, tuning, version, ...")
+    ),
+]
+Families = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PATTERN",
+        help="What part of the names of benchmarks is compared: 'BM_{version}_sort/*' compares "
+        "BM_std_sort/8 with BM_mine_sort/8 in one file; --baseline std.",
     ),
 ]
 FilesAre = Annotated[
@@ -369,6 +386,7 @@ class Selection:
     baseline: Baseline = None
     files_are: FilesAre = None
     select: Select = None
+    families: Families = None
     reading: Reading
 
 
@@ -379,7 +397,7 @@ def spoken(arguments: str = "", **options: str) -> dict[str, str]:
     """Return the options that stand for arguments of the library in its messages."""
     names = (
         "dims pattern encoding better keep_failed format layout levels metric dim select "
-        f"between {arguments}"
+        f"families between {arguments}"
     ).split()
     return (
         {name: f"--{name.replace('_', '-')}" for name in names}

@@ -4,6 +4,7 @@ from typing import Any
 
 import xarray as xr
 
+from perfarray.comparisons.controls import Patterns, method_with_controls
 from perfarray.comparisons.methods import check_options
 from perfarray.comparisons.thresholds import Threshold, check_thresholds
 from perfarray.comparisons.verdicts import decide
@@ -34,6 +35,7 @@ def compare(
     across: str = BENCHMARK,
     prior: str | None = None,
     between: Any = None,
+    controls: Patterns | None = None,
     by: str | None = None,
     shared: str | tuple[str, ...] | None = None,
     paired: str | None = None,
@@ -69,6 +71,9 @@ def compare(
     between : DataArray, Dataset or tuple of two numbers, optional
         What sessions vary by, where each side is one: earlier timings, components, or a relative
         standard deviation and its df (:doc:`/how-to/one_session`).
+    controls : str or sequence of str, optional
+        Labels along `across`, or patterns with * and ?, that the change cannot touch. The other
+        ratios are relative to theirs, whose spread is in every error (:doc:`/how-to/controls`).
     shared : str or tuple of str, optional
         Levels whose label is the same unit for every benchmark. Default: `attrs["shared_levels"]`.
     paired : str, optional
@@ -88,7 +93,11 @@ def compare(
         `suite_kind`, `suite_pvalue`, `suite_verdict`, and `suite_correlation` of the units of
         benchmarks with `suite_correlation_pvalue`. Thresholds that differ add `threshold` and
         `suite_threshold`. `between` adds `session_standard_deviation` (relative), `session_df`, and
-        limits without it: `within_lower`, `within_upper`.
+        limits without it: `within_lower`, `within_upper`. `controls` adds `raw_estimate` with
+        `raw_lower` and `raw_upper`, `control` (which rows are controls; their verdict is "control")
+        and `control_pvalue` along the benchmarks, and `control_estimate`, `control_lower`,
+        `control_upper`, `control_standard_deviation` (relative) and `control_n`. The means and
+        `difference` are then raw, and neither suite nor correction counts controls.
 
     Raises
     ------
@@ -115,7 +124,7 @@ def compare(
     ('faster', 0.9, 0.914)
     """
     options = check_options(
-        method=method,
+        method=method_with_controls(controls, method, statistic, between),
         statistic=statistic,
         confidence_level=confidence_level,
         dim=dim,
@@ -131,6 +140,7 @@ def compare(
         threshold=check_thresholds(threshold),
         correction=correction,
         between=between,
+        controls=controls,
         shared=shared,
     )
     return decide(times, baseline, options, metric)

@@ -73,6 +73,7 @@ class Options(NamedTuple):
     threshold: Any = None
     correction: str | None = None
     between: Any = None
+    controls: Any = None
     shared: str | tuple[str, ...] | None = None
 
     @property

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from perfarray.comparisons.controls import CONTROLS, mark_controls
 from perfarray.comparisons.medians import MEDIAN
 from perfarray.comparisons.methods import Arguments, Method, Options, along_suite
 from perfarray.comparisons.noise import NOISE_OUTPUTS
@@ -156,6 +157,8 @@ def compare_systems(
     if corrected is not None and METRIC in corrected.dims:
         corrected = corrected.sel({METRIC: metric}, drop=True)
     result = _judged(systems, options, corrected)
+    if systems.controls is not None:
+        result = mark_controls(result, systems.controls)
     attrs, notes = describe_systems(systems, result, options)
     if varies(options.threshold):
         attrs["threshold"] = float(result[SUITE_THRESHOLD].mean())
@@ -171,6 +174,7 @@ def compare_systems(
         DECIDING,
         ZERO_MEANS,
         SUITE_ROW,
+        *((CONTROLS,) if systems.controls is not None else ()),
         *(() if declared else (MOVEMENT,)),
     )
     notes = [*first_of_each_code([note for note in notes if note])]

@@ -19,6 +19,7 @@ VERDICTS: Final = {
     "slower": ("#D55E00", "v"),
     "equivalent": (DARK, "s"),
     "inconclusive": (GREY, "o"),
+    "control": (GREY, "D"),
     "": ("#0072B2", "o"),
 }
 UNMEASURED: Final = "not measured on both sides"

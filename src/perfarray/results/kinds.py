@@ -55,6 +55,7 @@ KINDS: Final[dict[str, Kind]] = {
     "from_samples": Kind(DATA),
     "to_timings": Kind(DATA),
     "join": Kind(DATA),
+    "split_labels": Kind(DATA),
     "declare": Kind(DATA),
     "counts": Kind(
         DATA,

@@ -8,6 +8,10 @@ LEARNED: Final = (
     "prior_df prior_standard_deviation prior_pvalue standard_error unmoderated_standard_error "
 )
 SESSIONS: Final = "session_standard_deviation session_df within_lower within_upper "
+CONTROLS: Final = (
+    "control control_pvalue control_estimate control_lower control_upper "
+    "control_standard_deviation control_n raw_estimate raw_lower raw_upper "
+)
 CHECKS: Final = "normality_pvalue skewness_pvalue skewness dependence_pvalue "
 RATIO: Final = (
     LIMITS
@@ -45,7 +49,7 @@ MACHINE: Final = (
     "execution_variance iteration_variance binary_variation session_variation "
     "execution_variation iteration_variation "
 )
-COMPARED: Final = RATIO + JUDGED + TOGETHER + LEARNED + SESSIONS
+COMPARED: Final = RATIO + JUDGED + TOGETHER + LEARNED + SESSIONS + CONTROLS
 SERIES: Final = (
     "autocorrelation pooled_autocorrelation effective_n pvalue drift drift_pvalue n pooled_n "
     "pooled_effective_n pooled_drift "

@@ -14,6 +14,7 @@ import xarray as xr
 from perfarray.conventions import BENCHMARK, CENSORED_AT, LEVELS, MARKS, SUITE
 from perfarray.timings.apply import Kernel, Output, apply, is_chunked
 from perfarray.timings.crossed import label_name
+from perfarray.timings.labels import labels_like
 from perfarray.timings.metrics import concat_results
 from perfarray.timings.notes import NOTES, Note, collecting_notes, with_notes
 from perfarray.timings.resolve import Data, check_dim
@@ -282,6 +283,14 @@ def suite_row_for_each(function: Callable[P, xr.Dataset]) -> Callable[P, xr.Data
             )
             if len(members)
         }
+        if controls := kwargs.get("controls"):  # those of all suites serve each
+            common = np.isin(
+                present, labels_like(cast(Any, controls), present.tolist(), "controls")
+            )
+            labels = {
+                name: present[np.isin(present, members) | common]
+                for name, members in labels.items()
+            }
         # What is known of machines and settings is said of the rows of benchmarks.
         bare = tuple(
             _without_descriptors(side, by) if isinstance(side, xr.DataArray | xr.Dataset) else side
