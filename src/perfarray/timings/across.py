@@ -285,10 +285,11 @@ def suite_row_for_each(function: Callable[P, xr.Dataset]) -> Callable[P, xr.Data
         }
         if controls := kwargs.get("controls"):  # those of all suites serve each
             common = np.isin(
-                present, labels_like(cast(Any, controls), present.tolist(), "controls")
+                labels_in_answer,
+                labels_like(cast(Any, controls), labels_in_answer.tolist(), "controls"),
             )
             labels = {
-                name: present[np.isin(present, members) | common]
+                name: labels_in_answer[np.isin(labels_in_answer, members) | common]
                 for name, members in labels.items()
             }
         # What is known of machines and settings is said of the rows of benchmarks.
