@@ -85,7 +85,7 @@ def label_meant(label: object, labels: Sequence[Any]) -> Any:
     return alike[0] if len(alike) == 1 else None
 
 
-def labels_along(array: xr.DataArray, dim: Hashable) -> list[Any]:
+def labels_along(array: xr.DataArray | xr.Dataset, dim: Hashable) -> list[Any]:
     """Return the labels of a dim, or its positions."""
     labels = label_values(array, dim)
     # One NaN object for all, which Python then takes for equal.
@@ -96,7 +96,7 @@ def labels_along(array: xr.DataArray, dim: Hashable) -> list[Any]:
     )
 
 
-def label_values(array: xr.DataArray, dim: Hashable) -> npt.NDArray[Any]:
+def label_values(array: xr.DataArray | xr.Dataset, dim: Hashable) -> npt.NDArray[Any]:
     """Return the same as an array; five times as fast as `array[dim].values`."""
     labels = array.coords.variables.get(dim)
     return np.arange(array.sizes[dim]) if labels is None else np.asarray(labels.values)
