@@ -37,8 +37,8 @@ MIN_ROUNDS: Final = 2
 class Rounds(NamedTuple):
     """Units of one label on both sides.
 
-    `interleaved` says whether their dates show rounds (None: without dates), and `first` which side
-    was measured first in all of them ("": neither).
+    `interleaved` says whether their dates show rounds (None: no dates, or one for all), and `first`
+    which side was measured first in all of them ("": neither).
     """
 
     number: int
@@ -75,8 +75,8 @@ def rounds_notes(times: Data, baseline: object, pair: Pair, *, propose: bool) ->
     if moving is not None or rounds.interleaved is not None or level != SESSION:
         return [*notes, moving]
     text = (
-        f"Both sides have {units} of the same labels, and no dates. If {units} of one label are "
-        f"one round of measurements, {remedy}"
+        f"Both sides have {units} of the same labels, without dates that show their order. If "
+        f"{units} of one label are one round of measurements, {remedy}"
     )
     return [*notes, Note(UNDATED_ROUNDS, text, numbers, aside=True)]
 
@@ -119,7 +119,8 @@ def labelled_rounds(times: Data, baseline: object, pair: Pair) -> Rounds | None:
 
 def _order(new: "pd.Series[Any]", old: "pd.Series[Any]") -> Rounds:
     """Return what the dates of units of one label show: rounds lie one after the other."""
-    if new.isna().any() or old.isna().any():
+    dates = pd.concat([new, old])
+    if dates.isna().any() or dates.min() == dates.max():
         return Rounds(len(new), None, "")
     spans = pd.DataFrame({"start": np.minimum(new, old), "end": np.maximum(new, old)})
     spans = spans.sort_values("start")

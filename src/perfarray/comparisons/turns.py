@@ -89,9 +89,11 @@ def unit_dates(data: Data, level: str, dim: str | None, label: object) -> "pd.Se
     """
     nothing: pd.Series[Any] = pd.Series([], dtype="datetime64[ns, UTC]")
     labels = unit_labels(data, level)
-    if labels is None or DATE not in data.coords or level not in data.coords[DATE].dims:
+    if labels is None or DATE not in data.coords:
         return nothing
     stamps = data.coords[DATE]
+    if level not in stamps.dims:  # all units have one date
+        stamps = stamps.drop_vars(level, errors="ignore").expand_dims({level: data.sizes[level]})
     if dim is not None and dim in data.dims and label is not None:
         place = labels_along(data, dim).index(label)
         stamps, labels = (
