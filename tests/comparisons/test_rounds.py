@@ -157,7 +157,8 @@ def codes_of(times, baseline="old", **options):
         ([[0, 2, 4, 6], [3, 1, 5, 7]], []),
         ([[0, 0, 0, 0], [0, 0, 0, 0]], ["undated_rounds"]),
         ([[0, 0, 0, 0], [9, 9, 9, 9]], []),
-        ([[0, 1, 2, 3], [1, 2, 3, 4]], []),
+        ([[0, 1, 2, 3], [1, 2, 3, 4]], ["fixed_order", "dated_rounds"]),
+        ([[0, 1, 1, 2], [0, 1, 1, 2]], ["undated_rounds"]),
         ([[0], [1]], []),
     ],
     ids=[
@@ -170,16 +171,27 @@ def codes_of(times, baseline="old", **options):
         "labels of other rounds",
         "one date",
         "a date a side",
+        "whole minutes",
         "a date of two rounds",
         "one round",
     ],
 )
 def test_dates_of_labels_show_rounds(starts, codes):
-    """Rounds lie one after the other: the next begins after both sides of the last have begun."""
+    """Rounds lie one after the other: the next begins when both sides of the last have begun. Where
+    two begin at once their order is not known."""
     assert codes_of(dated(starts)) == codes
     if "dated_rounds" in codes:
         codes = [code for code in codes if code == "fixed_order"]
         assert codes_of(dated(starts), paired="session") == codes
+
+
+def test_dates_speak_against_rounds():
+    """Sides that drift alike, one after the other, are no rounds, although they move together."""
+    drift = 1 + 0.02 * np.arange(6) ** 1.5
+    times = dated([range(6), range(10, 16)]) * drift[[3, 0, 5, 1, 4, 2]]
+    times = times.assign_attrs(units="s", shared_levels="session")
+    assert codes_of(times) == []
+    assert codes_of(times.drop_vars("date")) == ["measured_in_rounds"]
 
 
 def test_what_the_notes_say():

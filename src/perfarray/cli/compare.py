@@ -206,8 +206,8 @@ def compare(
         table = rows_of(sort=sort or "effect", limit=LARGEST_CHANGES, largest=True)
         largest = f"The {LARGEST_CHANGES} largest of {n_rows:,} changes. "
         lines.insert(0, f"{largest}--all, json and csv have every row.")
-    told = described(result, without=PROPOSALS if unpaired else ())
-    content = paths | {"benchmarks": verdicts.rows, "suites": verdicts.suites, **told}
+    remarks = described(result, without=PROPOSALS if unpaired else ())
+    content = paths | {"benchmarks": verdicts.rows, "suites": verdicts.suites, **remarks}
     answer = Answer(
         table=table,
         rows=verdicts.with_suites(),

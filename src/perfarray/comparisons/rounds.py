@@ -37,7 +37,7 @@ MIN_ROUNDS: Final = 2
 class Rounds(NamedTuple):
     """Units of one label on both sides.
 
-    `interleaved` says whether their dates show rounds (None: no dates, or one for all), and `first`
+    `interleaved` says whether their dates show rounds (None: no dates, or equal ones), and `first`
     which side was measured first in all of them ("": neither).
     """
 
@@ -71,7 +71,8 @@ def rounds_notes(times: Data, baseline: object, pair: Pair, *, propose: bool) ->
             f"{units}. What a round adds widens these limits. {remedy}"
         )
         return [*notes, Note(DATED_ROUNDS, text, numbers, aside=True)]
-    moving = moving_note(pair)
+    # Sides that drift alike look like rounds, and dates can show that they are none.
+    moving = None if rounds.interleaved is False else moving_note(pair)
     if moving is not None or rounds.interleaved is not None or level != SESSION:
         return [*notes, moving]
     text = (
@@ -87,18 +88,18 @@ def labelled_rounds(times: Data, baseline: object, pair: Pair) -> Rounds | None:
     None without labels, and where more than half of the units of a side have no partner.
     """
     new, old, dim = pair.candidate.array, pair.baseline.array, pair.dim
-    level, other = pair.candidate.levels[0], baseline
+    level, reference = pair.candidate.levels[0], baseline
     if level == ITERATION or pair.baselines or is_chunked(new) or is_chunked(old):
         return None
     labels = labels_along(new, dim) if dim in new.dims else [None]
     old_label = None
-    if not isinstance(other, xr.DataArray | xr.Dataset):
-        other = times
-        old_label = next(label for label in labels_along(times, dim) if label not in labels)
-    if unit_labels(times, level) is None or unit_labels(other, level) is None:
+    if not isinstance(reference, xr.DataArray | xr.Dataset):
+        reference = times
+        old_label = next((name for name in labels_along(times, dim) if name not in labels), None)
+    if unit_labels(times, level) is None or unit_labels(reference, level) is None:
         return None
     old_units = measured_labels(by_label(old, level), level)
-    old_dates = unit_dates(other, level, dim, old_label)
+    old_dates = unit_dates(reference, level, dim, old_label)
     rounds = []
     for position, label in enumerate(labels):
         side = new.isel({dim: position}) if dim in new.dims else new
@@ -109,24 +110,24 @@ def labelled_rounds(times: Data, baseline: object, pair: Pair) -> Rounds | None:
             return None
         new_dates = unit_dates(times, level, dim, label)
         rounds.append(_order(new_dates.reindex(common), old_dates.reindex(common)))
-    shown, first = {side.interleaved for side in rounds}, {side.first for side in rounds}
+    orders, first = {side.interleaved for side in rounds}, {side.first for side in rounds}
     return Rounds(
         min(side.number for side in rounds),
-        None if None in shown else shown == {True},
+        None if None in orders else orders == {True},
         first.pop() if len(first) == 1 else "",
     )
 
 
 def _order(new: "pd.Series[Any]", old: "pd.Series[Any]") -> Rounds:
     """Return what the dates of units of one label show: rounds lie one after the other."""
-    dates = pd.concat([new, old])
-    if dates.isna().any() or dates.min() == dates.max():
+    if new.isna().any() or old.isna().any():
         return Rounds(len(new), None, "")
     spans = pd.DataFrame({"start": np.minimum(new, old), "end": np.maximum(new, old)})
-    spans = spans.sort_values("start")
-    interleaved = all(
-        end < start for end, start in zip(spans["end"], spans["start"].iloc[1:], strict=False)
-    )
+    starts, ends = spans.sort_values(["start", "end"]).to_numpy().T
+    # Dates in whole seconds may end a round when the next begins.
+    interleaved = bool((ends[:-1] <= starts[1:]).all())
+    if interleaved and not (starts[:-1] < starts[1:]).all():
+        return Rounds(len(new), None, "")
     first = "candidate" if (new < old).all() else "baseline" if (old < new).all() else ""
     return Rounds(len(new), interleaved, first)
 
