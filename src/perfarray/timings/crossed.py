@@ -96,7 +96,12 @@ def paired_units(
         )
     new, old = (by_label(side, level) for side in (new, old))
     labels = [_positions_by_label(side, level) for side in (new, old)]
-    measured = [measured_labels(side, level) for side in (new, old)]
+    # Numbered units are padded with NaN: one that a side lacks has no label of its own.
+    measured = (
+        [measured_labels(side, level) for side in (new, old)]
+        if all(labelled)
+        else [[*names] for names in labels]
+    )
     notes: tuple[Note, ...] = ()
     if [*labels[0]] != [*labels[1]] or measured[0] != measured[1]:
         in_old = set(measured[1])
