@@ -123,7 +123,7 @@ def test_a_round_without_the_other_side_is_left_out():
     measure(sequence(3)[:-1])
     result = run("compare", "old", "new", *SESSIONS)
     assert "(2 rounds, in pairs)" in result.stdout
-    assert "warning: Pairs leave out 1 session without a partner" in result.stderr
+    assert "1 unit of one system has no partner and is left out" in result.stderr
     measure([("old", 4), ("old", 5)])
     assert "in pairs" not in run("compare", "old", "new", *SESSIONS).stdout
 

@@ -114,8 +114,12 @@ def paired_units(
             for side, positions in zip((new, old), labels, strict=True)
         )
         if alone:
-            units = f"{alone} {level if alone == 1 else plural(level)}"
-            text = f"Pairs leave out {units} without a partner on the other side."
+            remark = (
+                "1 unit of one system has no partner and is left out"
+                if alone == 1
+                else f"{alone} units of one system have no partner and are left out"
+            )
+            text = f"paired={level!r}: {remark}"
             notes = (Note("no_partner", text, {"level": level, "units": alone}),)
     return (new, old), notes
 
