@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import product, takewhile
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -28,9 +28,9 @@ from perfarray.cli.problems import (
     WITHOUT_ANSWER,
     quoted,
 )
-from perfarray.cli.reading import paths_read, read_sessions, read_sides, with_metrics
+from perfarray.cli.reading import Sides, paths_read, read_sessions, read_sides, with_metrics
 from perfarray.cli.tails import with_percentiles
-from perfarray.conventions import BENCHMARK, METRIC, OF_MACHINES, TUNING, plural, singular
+from perfarray.conventions import BENCHMARK, METRIC, OF_MACHINES, SESSION, TUNING, plural, singular
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -50,6 +50,9 @@ MOST_NAMES = 10  # names that are shown of the benchmarks that one side alone ha
 MOST_SETTINGS = 6  # settings that the heading names
 
 SETTINGS = ("different_machines", "settings_differ")  # codes of the notes on what sides differ in
+
+# Codes of the notes that propose pairs
+PROPOSALS = ("dated_rounds", "undated_rounds", "measured_in_rounds")
 
 OPTIONS = options.spoken(
     "threshold correction statistic value method prior shared paired by", controls="--control"
@@ -110,6 +113,16 @@ def compare(
     control: options.Controls = None,
     shared: options.Shared = None,
     paired: options.Paired = None,
+    unpaired: Annotated[
+        bool,
+        typer.Option(
+            "--unpaired",
+            help=(
+                "Make no pairs of files of one name; default with --files-are session: pairs, "
+                "where their dates show rounds."
+            ),
+        ),
+    ] = False,
     by: options.By = None,
     sort: options.Sort = None,
     same_machine: Annotated[
@@ -179,7 +192,7 @@ def compare(
         if METRIC not in nest:
             sides, metrics = with_metrics(sides)
             nest = nest | metrics
-        result = perfarray.compare(sides.times, sides.baseline, dim=sides.dim, **nest, **choices)
+        result, rounds = _compared(sides, nest | choices, selected.files_are, unpaired=unpaired)
         verdicts = comparison(result)
         _check_both_sides(verdicts)
         if same_machine:
@@ -201,19 +214,42 @@ def compare(
     elif table.places.n_left_out:
         table = rows_of(sort=sort or "effect", limit=LARGEST_CHANGES, largest=True)
         lines.insert(0, LARGEST_ALONE.format(n_rows))
-    settings = _differing(perfarray.notes(result), *SETTINGS)
-    content = paths | {"benchmarks": verdicts.rows, "suites": verdicts.suites, **described(result)}
+    remarks = described(result, without=PROPOSALS if unpaired else ())
+    content = paths | {"benchmarks": verdicts.rows, "suites": verdicts.suites, **remarks}
     answer = Answer(
         table=table,
         rows=verdicts.with_suites(),
         content=content,
         outcome=outcome,
         code=code,
-        heading=[*sides.heading, *([f"The sides differ in {settings}."] if settings else [])],
+        heading=[*sides.heading, *rounds, *_settings(perfarray.notes(result))],
         lines=lines,
         legend=explanation,
     )
     give(answer, target, sentences, OPTIONS)
+
+
+def _compared(
+    sides: Sides, arguments: dict[str, Any], files_are: options.FilesAre, *, unpaired: bool
+) -> "tuple[xr.Dataset, list[str]]":
+    """Compare both sides, in pairs where the files are rounds by their names and dates.
+
+    A line for the heading says so.
+    """
+    from perfarray.timings.notes import collecting_notes, emit
+
+    if unpaired and "paired" in arguments:
+        raise ValueError("--paired and --unpaired contradict each other. Give one of them")
+    compared = partial(perfarray.compare, sides.times, sides.baseline, dim=sides.dim, **arguments)
+    if unpaired or files_are != SESSION or "paired" in arguments:
+        return compared(), []
+    with collecting_notes() as notes:
+        result = compared()
+    if not any(note.code == "dated_rounds" for note in notes):
+        emit(*notes)
+        return result, []
+    line = "Files of one name are one round, by their dates: compared in pairs (else --unpaired)."
+    return compared(paired=SESSION), [line]
 
 
 def _check_machines(times: "xr.Dataset", notes: "Sequence[Note]", sentences: list[str]) -> None:
@@ -245,6 +281,12 @@ def _check_both_sides(verdicts: Comparison) -> None:
             f"no benchmark has {metric!r} on both sides: {first} has {old}; {second} has "
             f"{new}{_beginnings(*names)}"
         )
+
+
+def _settings(notes: "Sequence[Note]") -> list[str]:
+    """Name the recorded settings in which the sides differ, in a line."""
+    settings = _differing(notes, *SETTINGS)
+    return [f"The sides differ in {settings}."] if settings else []
 
 
 def _differing(notes: "Sequence[Note]", *codes: str) -> str:

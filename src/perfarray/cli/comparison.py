@@ -13,6 +13,7 @@ from perfarray.conventions import (
     HIGHER,
     MARKS,
     METRIC,
+    SESSION,
     level_of_intervals,
     plural,
 )
@@ -327,6 +328,15 @@ def _correction_legend(comparison_rows: Comparison) -> list[str]:
     ]
 
 
+def _rounds(comparison_rows: Comparison) -> str:
+    """Write how many rounds there were, where sessions are compared in pairs."""
+    if comparison_rows.attrs.get("paired") != SESSION:
+        return ""
+    numbers = sorted({row["n"] for row in comparison_rows.named().values() if row["n"] > 0})
+    ends = " to ".join(map(str, dict.fromkeys((numbers[0], numbers[-1])))) if numbers else "0"
+    return f" ({ends} {'round' if ends == '1' else 'rounds'}, in pairs)"
+
+
 def verdict_counts(comparison_rows: Comparison, frame: "pd.DataFrame") -> str:
     """Write how many there are of every verdict, and the change of the suite where there is one."""
     words = [row["verdict"] for row in comparison_rows.named().values()]
@@ -334,7 +344,7 @@ def verdict_counts(comparison_rows: Comparison, frame: "pd.DataFrame") -> str:
     controls = f" beside {n} control{'s'[: n > 1]}" if (n := words.count(CONTROL)) else ""
     medians = " by their medians" if comparison_rows.attrs.get("statistic") == "median" else ""
     text = (
-        f"{len(verdicts)} compared{controls}{medians}: "
+        f"{len(verdicts)} compared{controls}{medians}{_rounds(comparison_rows)}: "
         f"{', '.join(f'{verdicts.count(verdict)} {verdict}' for verdict in VERDICTS)}"
     )
     if (

@@ -34,8 +34,17 @@ SUFFIXES: Final = {
 FOR_PROGRAMS: Final = ("json", "github", "junit")  # forms in which errors are printed, too
 
 # Codes of notes that stand below a table whatever is explained: on a mark in it, on its suite row,
-# on an option that pays
-OF_MARKS: Final = ("by_pvalue", "common_shift", "rows_differ", "measured_in_rounds", "controls")
+# on an option that pays, on the order of measurement, on what ratios are relative to
+OF_MARKS: Final = (
+    "by_pvalue",
+    "common_shift",
+    "rows_differ",
+    "measured_in_rounds",
+    "dated_rounds",
+    "undated_rounds",
+    "fixed_order",
+    "controls",
+)
 
 MOST_REMARKS: Final = 2  # lines of the legend that are shown without --explain
 
@@ -192,13 +201,14 @@ def answering(
         yield sentences
 
 
-def described(result: "xr.Dataset | pd.DataFrame") -> dict[str, Any]:
-    """Return the attrs and the notes of a result as data."""
+def described(result: "xr.Dataset | pd.DataFrame", without: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the attrs and the notes of a result as data, without the notes of some codes."""
     import perfarray
     from perfarray.timings.notes import note_as_dict
 
     attrs = {str(name): value for name, value in result.attrs.items() if name != "notes"}
-    return {"attrs": attrs, "notes": [note_as_dict(note) for note in perfarray.notes(result)]}
+    notes = [note_as_dict(note) for note in perfarray.notes(result) if note.code not in without]
+    return {"attrs": attrs, "notes": notes}
 
 
 def give(

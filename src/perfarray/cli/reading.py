@@ -303,11 +303,12 @@ def _merge_files(
             f"the files hold sessions: --files-are {files_are} would nest them twice. Name the "
             "dims with --layout"
         )
-    times = times.rename(file="session").assign_coords(session=np.arange(times.sizes["file"]))
+    file_names = times["file"].values
+    times = times.rename(file="session").assign_coords(session=np.arange(len(file_names)))
     if files_are == "session":
-        return times.assign_attrs(
-            shared_levels="session"
-        )  # a run of the whole harness serves every benchmark
+        # A run of the whole harness serves every benchmark. Files of one name may make a pair.
+        times = times.assign_coords(session_label=("session", file_names))
+        return times.assign_attrs(shared_levels="session")
     return cast("xr.Dataset", perfarray.merge_level(times, "session"))
 
 

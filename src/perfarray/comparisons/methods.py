@@ -87,6 +87,12 @@ class Options(NamedTuple):
         return self.statistic == MEDIAN
 
     @property
+    def pairs_possible(self) -> bool:
+        """Whether `paired=` could be given, and is not."""
+        without_pairs = self.method == RANK or (self.medians and self.drawn)
+        return self.paired is None and self.between is None and not without_pairs
+
+    @property
     def attrs(self) -> dict[str, Hashable]:
         """The attrs of every result with these arguments."""
         return {

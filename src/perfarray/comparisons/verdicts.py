@@ -16,7 +16,7 @@ from perfarray.comparisons.controls import CONTROLS, mark_controls
 from perfarray.comparisons.medians import MEDIAN
 from perfarray.comparisons.methods import Arguments, Method, Options, along_suite
 from perfarray.comparisons.noise import NOISE_OUTPUTS
-from perfarray.comparisons.rounds import rounds_note
+from perfarray.comparisons.rounds import rounds_notes
 from perfarray.comparisons.spread import spread_note
 from perfarray.comparisons.suite_rows import SUITE_ROW
 from perfarray.comparisons.systems import Systems, describe_systems, resolve_systems
@@ -165,8 +165,8 @@ def compare_systems(
     if corrected is not None:
         attrs["family"] = corrected.attrs["family"]
     pair = systems.pair
-    if not options.paired:
-        notes += [sequence_note(times, baseline, pair), rounds_note(pair)]
+    notes += rounds_notes(times, baseline, pair, propose=options.pairs_possible)
+    notes += [] if options.paired else [sequence_note(times, baseline, pair)]
     notes.append(spread_note(pair))
     declared = options.shared is not None or pair.jointly or options.paired is not None
     checks = (

@@ -5,6 +5,7 @@ numbers, in a coordinate.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from perfarray.numerics.crossed import combined_pvalue, label_effect
 from perfarray.numerics.levels import mean_of_measured, unit_means
 from perfarray.numerics.types import Floats, Integers
 from perfarray.timings.apply import is_chunked
+from perfarray.timings.labels import labels_along
 from perfarray.timings.notes import Note
 
 # The p-value of the note on crossed levels, of all benchmarks and both sides together
@@ -92,27 +94,53 @@ def paired_units(
             f"known. Give both the coordinate {label_name(level)!r}"
         )
     new, old = (by_label(side, level) for side in (new, old))
-    labels = [
-        side.coords[level].values.tolist() if level in side.coords else [*range(side.sizes[level])]
-        for side in (new, old)
-    ]
+    labels = [_positions_by_label(side, level) for side in (new, old)]
+    # Numbered units are padded with NaN: one that a side lacks has no label of its own.
+    measured = (
+        [measured_labels(side, level) for side in (new, old)]
+        if all(labelled)
+        else [[*names] for names in labels]
+    )
     notes: tuple[Note, ...] = ()
-    if labels[0] != labels[1]:
-        in_old = set(labels[1])
-        common = [label for label in labels[0] if label in in_old]
+    if [*labels[0]] != [*labels[1]] or measured[0] != measured[1]:
+        in_old = set(measured[1])
+        common = [label for label in measured[0] if label in in_old]
         if not common:
             raise ValueError(f"paired={level!r}: the two systems have no {level} in common")
-        alone = len(labels[0]) + len(labels[1]) - 2 * len(common)
+        alone = len(measured[0]) + len(measured[1]) - 2 * len(common)
         new, old = (
-            side.isel({level: [names.index(label) for label in common]})
-            for side, names in zip((new, old), labels, strict=True)
+            side.isel({level: [positions[label] for label in common]})
+            for side, positions in zip((new, old), labels, strict=True)
         )
         if alone:
-            text = (
-                f"paired={level!r}: {alone} units of one system have no partner and are left out."
+            remark = (
+                "1 unit of one system has no partner and is left out."
+                if alone == 1
+                else f"{alone} units of one system have no partner and are left out."
             )
+            text = f"paired={level!r}: {remark}"
             notes = (Note("no_partner", text, {"level": level, "units": alone}),)
     return (new, old), notes
+
+
+def measured_labels(side: xr.DataArray, level: str) -> list[Any]:
+    """Return the labels of the units of a level that were measured, as `by_label` gives them.
+
+    All of them where values are lazy, or where nothing was measured.
+    """
+    labels = _positions_by_label(side, level)
+    if is_chunked(side):
+        return [*labels]
+    measured = side.notnull().any([dim for dim in side.dims if dim != level]).values
+    return [label for label, position in labels.items() if measured[position]] or [*labels]
+
+
+def _positions_by_label(side: xr.DataArray, level: str) -> dict[Any, int]:
+    """Return where along a level each label is, of one that occurs twice the first."""
+    positions: dict[Any, int] = {}
+    for position, label in enumerate(labels_along(side, level)):
+        positions.setdefault(label, position)
+    return positions
 
 
 def crossed_notes(sides: Sequence[xr.DataArray], nest: Sequence[str]) -> tuple[Note, ...]:
@@ -197,7 +225,7 @@ def _means_by_label(array: xr.DataArray, nest: Sequence[str], position: int) -> 
 def _differences(sides: Sequence[xr.DataArray], nest: Sequence[str], position: int) -> list[Floats]:
     """Return the differences of the relative means of both sides by label."""
     level = nest[position]
-    labels = [set(by_label(side, level).coords[level].values.tolist()) for side in sides]
+    labels = [set(measured_labels(by_label(side, level), level)) for side in sides]
     if labels[0] != labels[1]:
         return [_means_by_label(by_label(side, level), nest, position) for side in sides]
     pair = xr.broadcast(*paired_units(sides[0], sides[1], level)[0], exclude=nest)

@@ -88,7 +88,9 @@ def more_units(attrs: Mapping[Any, Any], *, unit: bool = False, one_side: bool =
     inner = tuple(nest[nest.index(outer) + 1 :])
     is_process = (one_side or outer in (EXECUTION, ITERATION)) and FORMAT in attrs
     ways = [
-        several_processes(str(attrs[FORMAT])) if is_process else f"Measure several {plural(outer)}"
+        several_processes(str(attrs[FORMAT]), compared="baseline" in attrs)
+        if is_process
+        else f"Measure several {plural(outer)}"
     ]
     if one_side:
         return f"{ways[0]}. Both sides need them: measure the other in the same way"
@@ -143,7 +145,7 @@ def one_process_note(data: Timings, unit: str | None, compared_dim: str | None) 
         "Iterations are taken as independent, and those of one execution are not. What "
         "executions vary by is in no interval: "
         "equal programs then get verdicts in most cases. "
-        f"{several_processes(str(array.attrs.get(FORMAT)))}"
+        f"{several_processes(str(array.attrs.get(FORMAT)), compared=True)}"
     )
     return Note(ONE_PROCESS, text, {"executions": array.sizes[EXECUTION]})
 
