@@ -1,0 +1,69 @@
+"""What a folder of rounds holds: the commands, the rounds that are complete, and their order."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from perfarray.tables.replacing import write_text
+
+FILE: Final = "rounds.json"
+BLOCK: Final = 2  # rounds in which every order occurs as often
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """A complete round: its number from 1, the sides in the order measured, and their files."""
+
+    number: int
+    order: list[str]
+    files: dict[str, str]
+    date: str
+    seconds: float
+    benchmarks: list[str] | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class State:
+    """What is kept of a run between two calls; `prepared` are the sides that were set up."""
+
+    commands: dict[str, str]
+    commits: dict[str, str]
+    seed: int
+    setup: str | None = None
+    prepared: list[str] = field(default_factory=list)
+    writes: dict[str, bool] = field(default_factory=dict)
+    rounds: list[Round] = field(default_factory=list)
+
+    def order(self, number: int) -> list[str]:
+        """Return the sides in the order of a round: random, and then the other way round."""
+        block, second = divmod(number - 1, BLOCK)
+        order = np.random.default_rng([self.seed, block]).permutation([*self.commands]).tolist()
+        return order[::-1] if second else order
+
+    def save(self, folder: Path) -> None:
+        """Write the state, in one step."""
+        write_text(folder / FILE, json.dumps(asdict(self), indent=1) + "\n")
+
+
+def opened(folder: Path, fresh: State) -> State:
+    """Return the state in a folder, or the fresh one; raise where it is of another run."""
+    path = folder / FILE
+    if not path.exists():
+        return fresh
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        rounds = [Round(**entry) for entry in content.pop("rounds")]
+        state = State(**content, rounds=rounds)
+    except (TypeError, KeyError, AttributeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path} is not the state of a run: {error}") from None
+    for name in ("commands", "commits", "setup"):
+        held, given = getattr(state, name), getattr(fresh, name)
+        if held != given:
+            raise ValueError(
+                f"{folder} holds a run with other {name}: {held}, not {given}. Give another "
+                "folder, or repeat the call"
+            )
+    return state
