@@ -145,7 +145,9 @@ def power(number: int, rng: np.random.Generator) -> None:
         verdicts, rounds = study(number, [change], Law(0.01 / 2**0.5), rng, threshold=0.0)
         right = verdicts == "slower"
         shares = [f"{100 * (right & (rounds <= n)).mean():.0f}" for n in (6, 8, 10, 15, 30)]
-        print(f"| {100 * change:g} % | {' | '.join(shares)} | {np.median(rounds):.0f} |", flush=True)
+        print(
+            f"| {100 * change:g} % | {' | '.join(shares)} | {np.median(rounds):.0f} |", flush=True
+        )
 
 
 def savings(number: int, rng: np.random.Generator) -> None:

@@ -64,9 +64,7 @@ def duration(help: str) -> Any:
 def _form(
     output: Output = None,
     json: Json = False,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Say how to read the answer.")
-    ] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Say how to read the answer.")] = False,
 ) -> Form:
     return form(output, None, json, explain)
 
@@ -247,9 +245,7 @@ def rounds_read(folder: Path, measured: Sequence[Any]) -> "xr.Dataset":
             "One command writes a result file to $OUT and the other does not. Their numbers "
             "cannot be compared"
         )
-    times = perfarray.read_archive(
-        files, dim=VERSION, layout=f"round-{{session}}{suffixes.pop()}"
-    )
+    times = perfarray.read_archive(files, dim=VERSION, layout=f"round-{{session}}{suffixes.pop()}")
     slots = [[1 + of.order.index(side) for of in measured] for side in (OLD, NEW)]
     return times.assign_coords({SLOT: ((VERSION, SESSION), slots)})
 
@@ -269,8 +265,8 @@ def _answer(result: "xr.Dataset", run: Run, reason: str) -> Answer:
         **described(result),
     }
     lines = [
-        f"{verdicts.level} intervals that hold at all rounds together, whenever a run stops, without "
-        "the effect of the order within rounds.",
+        f"{verdicts.level} intervals that hold at all rounds together, whenever a run stops; the "
+        "effect of the order within rounds is removed.",
         *legend(verdicts)[1:],
     ]
     return Answer(

@@ -229,12 +229,11 @@ def _in_rounds(pair: Pair, rules: Rules, levels: int, across: tuple[str, ...]) -
     function = partial(compare_rounds, levels=levels, ordered=ordered)
     if not ordered:
         return Method(function, attrs, of_units=True)
-    order = (places[0].variable - places[1].variable).astype(float)
-    lower = {name: 0 for name in sides[0].levels[1:]}
+    lower = dict.fromkeys(sides[0].levels[1:], 0)
     like = sides[0].array.isel(lower, drop=True).drop_vars(SLOT)
-    differences = like.copy(data=order.isel(lower, missing_dims="ignore").set_dims(
-        {**order.sizes, **like.sizes}
-    ).transpose(*like.dims).values)
+    order = (places[0].variable - places[1].variable).isel(lower, missing_dims="ignore")
+    order = order.set_dims({**order.sizes, **like.sizes}).transpose(*like.dims)
+    differences = like.copy(data=order.values.astype(float))
     return Method(
         function,
         attrs | {"adjusted_for": SLOT},

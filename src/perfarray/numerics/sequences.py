@@ -35,9 +35,8 @@ def sequence_quantile(
 ) -> Floats:
     """Return the half-width of a confidence sequence in standard errors, infinite for few units.
 
-    The ratio is below 1 / risk where t^2 < d (K - 1) / (1 - K / m), with
-    K = (m / risk^2)^(1 / (d + 1)). By default d is units - 1, and g that of the risk asked for, otherwise of
-    the log risk `at`.
+    The ratio is below 1 / risk where t^2 < d (K - 1) / (1 - K / m), K = (m / risk^2)^(1 / (d + 1)).
+    By default d is units - 1, and g that of the risk asked for; else that of the log risk `at`.
     """
     df = units - 1 if df is None else df
     log_risk = np.log1p(-np.asarray(confidence_level))

@@ -30,9 +30,7 @@ class CommandError(ValueError):
         self.output = output
 
 
-def run_command(
-    command: str, environment: Mapping[str, str], log: Path, timeout: float
-) -> Usage:
+def run_command(command: str, environment: Mapping[str, str], log: Path, timeout: float) -> Usage:
     """Run a command in the shell, with all its output in a file; kill it at the timeout.
 
     The command has a process group of its own, so that all it started ends with it.

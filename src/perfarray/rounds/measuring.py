@@ -133,9 +133,7 @@ def _prepare(state: State, folder: Path, timeout: float) -> None:
             state.save(folder)
 
 
-def _measure(
-    state: State, folder: Path, names: Sequence[str] | None, timeout: float
-) -> Round:
+def _measure(state: State, folder: Path, names: Sequence[str] | None, timeout: float) -> Round:
     """Measure one round: every side once."""
     number, begin, files = len(state.rounds) + 1, time.monotonic(), {}
     date, stem = datetime.now(UTC).isoformat(timespec="seconds"), f"round-{number:02d}"
@@ -190,7 +188,9 @@ def _run(
     try:
         return run_command(command or state.commands[side], environment, log, timeout)
     except CommandError as error:
-        raise CommandError(f"{side}: {error}. All of its output is in {log}", error.output) from None
+        raise CommandError(
+            f"{side}: {error}. All of its output is in {log}", error.output
+        ) from None
 
 
 def _escaped(name: str) -> str:

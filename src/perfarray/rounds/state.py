@@ -40,7 +40,8 @@ class State:
     def order(self, number: int) -> list[str]:
         """Return the sides in the order of a round: random, and then the other way round."""
         block, second = divmod(number - 1, BLOCK)
-        order = np.random.default_rng([self.seed, block]).permutation([*self.commands]).tolist()
+        rng = np.random.default_rng([self.seed, block])
+        order = [str(side) for side in rng.permutation([*self.commands])]
         return order[::-1] if second else order
 
     def save(self, folder: Path) -> None:

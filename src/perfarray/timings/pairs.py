@@ -189,10 +189,9 @@ def resolve_pair(
     else:
         every = baseline is EVERY
         pair = _each_with_each(candidate, str(dim)) if every else _split(candidate, baseline, dim)
-    marks = (*((CENSORED,) if pair.baseline.bounded else ()), *((COPIED,) if with_copies else ()))
+    marks = (SLOT, *(CENSORED,) * pair.baseline.bounded, *((COPIED,) if with_copies else ()))
     unit_names = map(label_name, pair.baseline.levels)
-    array = pair.baseline.array
-    kept = {*array.dims, *keep, *marks, *unit_names, SLOT}
+    array, kept = pair.baseline.array, {*pair.baseline.array.dims, *keep, *marks, *unit_names}
     if dropped := [name for name in array.coords if name not in kept]:
         array = array.reset_coords(dropped, drop=True)
         pair = pair._replace(baseline=pair.baseline._replace(array=array))
