@@ -13,8 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
+from scipy import stats
 
 from perfarray.cli.ab import compare_rounds
+from perfarray.numerics.round_tests import EXPECTED
+from perfarray.numerics.sequences import LOG_RISK, sequence_quantile
 from perfarray.rounds.state import State
 
 FEWEST, MOST = 3, 30
@@ -133,8 +136,8 @@ def false_verdicts(number: int, rng: np.random.Generator) -> None:
 def on_the_edge(number: int, rng: np.random.Generator) -> None:
     """Print how often a change as large as the threshold gets any verdict: all are false."""
     verdicts, _ = study(number, [0.01], Law(0.003), rng, threshold=0.01)
-    shares = {word: 100 * (verdicts == word).mean() for word in ("slower", "equivalent")}
-    print(f"\nA change of the threshold: {shares}", flush=True)
+    shares = [f"{100 * (verdicts == word).mean():.1f} {word}" for word in ("slower", "equivalent")]
+    print(f"\nA change of the threshold, in percent: {', '.join(shares)}", flush=True)
 
 
 def power(number: int, rng: np.random.Generator) -> None:
@@ -174,10 +177,41 @@ def savings(number: int, rng: np.random.Generator) -> None:
         )
 
 
+def costs(number: int, rng: np.random.Generator) -> None:
+    """Print by how much intervals are wider than those of one look, and of a plan of 30 rounds.
+
+    The plan is group-sequential: one nominal level at every round from the fifth on.
+    """
+    counts = np.arange(3, MOST + 1)
+    units = rng.standard_normal((number, MOST))
+    order = np.where(np.arange(MOST) % 2, -1.0, 1.0) * rng.choice([-1.0, 1.0], (number, 1))
+    order *= np.repeat(rng.choice([-1.0, 1.0], (number, MOST // 2)), 2, axis=-1)
+    pvalues = []
+    for n in counts:
+        design = np.stack([np.ones((number, n)), order[:, :n]], axis=-1)
+        inverse = np.linalg.inv(np.swapaxes(design, 1, 2) @ design)
+        effects_of_design = inverse @ (np.swapaxes(design, 1, 2) @ units[:, :n, None])
+        residuals = units[:, :n] - (design @ effects_of_design)[..., 0]
+        error = np.sqrt((residuals**2).sum(axis=-1) / (n - 2) * inverse[:, 0, 0])
+        pvalues.append(2 * stats.t.sf(np.abs(effects_of_design[:, 0, 0] / error), n - 2))
+    level = np.quantile(np.min(pvalues[2:], axis=0), 0.05)
+    print(f"\nNominal level of each look of the plan: {100 * level:.2f} %")
+    print("| rounds | one look | plan of 30 | always valid |\n| ---: | ---: | ---: | ---: |")
+    for n in (5, 6, 8, 10, 15, 20, 30):
+        worth = n - (n % 2) / n
+        quantiles = (
+            stats.t.isf(0.025, n - 2),
+            stats.t.isf(level / 2, n - 2),
+            float(sequence_quantile(np.array(worth), 0.95, EXPECTED, np.array(n - 2.0), LOG_RISK)),
+        )
+        print(f"| {n} | {' | '.join(f'{value / n**0.5:.2f}' for value in quantiles)} |", flush=True)
+
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     size = int(sys.argv[1]) if len(sys.argv) > 1 else 4000
     generator = np.random.default_rng(1)
+    costs(size, generator)
     false_verdicts(size, generator)
     on_the_edge(size, generator)
     power(size, generator)

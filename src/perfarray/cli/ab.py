@@ -1,5 +1,6 @@
 """`perfarray ab`: two commands in turns, round after round, until every benchmark is decided."""
 
+import math
 import re
 import signal
 import sys
@@ -33,6 +34,8 @@ OLD, NEW = "old", "new"
 THRESHOLD: Final = 0.01
 MAX_ROWS: Final = 20  # of the table while it runs, the largest changes
 UNITS: Final = {"": 1, "s": 1, "sec": 1, "min": 60, "h": 3600}
+# There is no suite row, and benchmarks end after different rounds
+OWN_WORDS: Final = (*WITHOUT_ANSWER, "incomplete_units")
 OPTIONS = options.spoken("threshold correction rounds budget timeout warmup setup")
 
 
@@ -139,7 +142,7 @@ def ab(
     choices["threshold"] = THRESHOLD if threshold is None else threshold
     keys = ("benchmarks", "attrs", "notes")
     with answering(
-        target, {"folder": str(folder)}, *keys, own_words=WITHOUT_ANSWER, options=OPTIONS
+        target, {"folder": str(folder)}, *keys, own_words=OWN_WORDS, options=OPTIONS
     ) as sentences:
         with _screen(target) as screen:
             run = Run(folder, choices, screen)
@@ -254,7 +257,7 @@ def _answer(result: "xr.Dataset", run: Run, reason: str) -> Answer:
     verdicts, table = comparison(result), _table(result)
     words = [row["verdict"] for row in verdicts.named().values()]
     code = SOMETHING_SLOWER if "slower" in words else NOTHING_SLOWER
-    if run.interrupted or all(row["lower"] != row["lower"] for row in verdicts.rows):
+    if run.interrupted or not any(math.isfinite(row["upper"]) for row in verdicts.rows):
         code = NO_ANSWER
     count = counted(len(run.measured), "round")
     outcome = f"{verdict_counts(verdicts, table)}; {count}, {reason}"

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import IO, Final, NamedTuple, cast
 
 LAUNCHER: Final = Path(__file__).with_name("launcher.py")
 TAIL: Final = 20  # lines of output that an error shows
@@ -40,7 +40,7 @@ def run_command(command: str, environment: Mapping[str, str], log: Path, timeout
     with log.open("wb") as output:
         process = subprocess.Popen(
             launcher,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,  # closed when this program ends, however it does
             stdout=output,
             stderr=subprocess.STDOUT,
             env={**os.environ, **environment},
@@ -58,6 +58,8 @@ def run_command(command: str, environment: Mapping[str, str], log: Path, timeout
         except BaseException:
             _end(process)
             raise
+        finally:
+            cast("IO[bytes]", process.stdin).close()
     if code:
         raise CommandError(f"The command ended with exit code {code}: {command}", tail(log))
     numbers = Usage(*map(float, usage.read_text(encoding="ascii").split()))

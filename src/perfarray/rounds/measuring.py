@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from perfarray.rounds.commands import CommandError, Usage, run_command
-from perfarray.rounds.state import Round, State, opened
+from perfarray.rounds.state import Round, State, alone_in, opened
 from perfarray.rounds.worktrees import check_out, commit_of
 from perfarray.tables.replacing import write_text
 from perfarray.timings.validation import check_count
@@ -95,31 +95,29 @@ def measure_rounds(
         raise ValueError("Commands are measured on Linux and macOS alone")
     path, begin = Path(folder).absolute(), time.monotonic()
     path.mkdir(parents=True, exist_ok=True)
-    state = opened(
-        path,
-        State(
-            commands=dict(commands),
-            commits={side: commit_of(ref) for side, ref in (refs or {}).items()},
-            seed=int(np.random.default_rng(rng).integers(2**31)),
-            setup=setup,
-        ),
+    fresh = State(
+        commands=dict(commands),
+        commits={side: commit_of(ref) for side, ref in (refs or {}).items()},
+        seed=int(np.random.default_rng(rng).integers(2**31)),
+        setup=setup,
     )
-    state.save(path)
-    _prepare(state, path, timeout)
-    warm = False
-    while True:
-        names = remaining(state.rounds) if remaining is not None and state.rounds else None
-        n = len(state.rounds)
-        if n >= most or (n >= fewest and names is not None and not names):
-            return state.rounds
-        length = state.rounds[-1].seconds if state.rounds else 0.0
-        if time.monotonic() - begin + length > budget:
-            return state.rounds
-        for side in [*commands] * (0 if warm else warmup):
-            _run(state, path, side, path / "warmup", None, timeout)
-        warm = True
-        state.rounds.append(_measure(state, path, names or None, timeout))
+    with alone_in(path):
+        state = opened(path, fresh)
         state.save(path)
+        _prepare(state, path, timeout)
+        while True:
+            names = remaining(state.rounds) if remaining is not None and state.rounds else None
+            n = len(state.rounds)
+            if n >= most or (n >= fewest and names is not None and not names):
+                return state.rounds
+            length = state.rounds[-1].seconds if state.rounds else 0.0
+            if time.monotonic() - begin + length > budget:
+                return state.rounds
+            for side in [*commands] * warmup:
+                _run(state, path, side, path / "warmup", None, timeout)
+            warmup = 0  # of this call all were run
+            state.rounds.append(_measure(state, path, names or None, timeout))
+            state.save(path)
 
 
 def _prepare(state: State, folder: Path, timeout: float) -> None:

@@ -1,6 +1,8 @@
 """What a folder of rounds holds: the commands, the rounds that are complete, and their order."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -47,6 +49,19 @@ class State:
     def save(self, folder: Path) -> None:
         """Write the state, in one step."""
         write_text(folder / FILE, json.dumps(asdict(self), indent=1) + "\n")
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder; raise where another run measures there."""
+    import fcntl
+
+    with (folder / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise ValueError(f"Another run measures into {folder}. Wait until it ends") from None
+        yield
 
 
 def opened(folder: Path, fresh: State) -> State:
