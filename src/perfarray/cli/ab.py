@@ -298,5 +298,6 @@ def _screen(target: Form) -> "Iterator[Live | None]":
     from rich.console import Console
     from rich.live import Live
 
-    with Live(console=Console(stderr=True), transient=True, auto_refresh=False) as live:
+    width = console.screen_width()
+    with Live(console=Console(stderr=True, width=width), transient=True, auto_refresh=False) as live:
         yield live
