@@ -299,5 +299,7 @@ def _screen(target: Form) -> "Iterator[Live | None]":
     from rich.live import Live
 
     width = console.screen_width()
-    with Live(console=Console(stderr=True, width=width), transient=True, auto_refresh=False) as live:
+    with Live(
+        console=Console(stderr=True, width=width), transient=True, auto_refresh=False
+    ) as live:
         yield live

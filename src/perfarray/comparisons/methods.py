@@ -222,18 +222,17 @@ def choose_method(
 
 def _in_rounds(pair: Pair, rules: Rules, levels: int, across: tuple[str, ...]) -> Method:
     """Compare pairs at any round, without the effect of the order where a coordinate tells it."""
-    sides = [pair.candidate, pair.baseline]
-    ordered = all(SLOT in side.array.coords for side in sides)
-    places, unit = [side.array.coords[SLOT] for side in sides if ordered], sides[0].levels[0]
+    sides, unit = [pair.candidate.array, pair.baseline.array], pair.candidate.levels[0]
+    ordered = all(SLOT in side.coords for side in sides)
     attrs: dict[str, Hashable] = {"df": rules.df}
     function = partial(compare_rounds, levels=levels, ordered=ordered)
     if not ordered:
         return Method(function, attrs, of_units=True)
-    lower = dict.fromkeys(sides[0].levels[1:], 0)
-    like = sides[0].array.isel(lower, drop=True).drop_vars(SLOT)
-    order = (places[0].variable - places[1].variable).isel(lower, missing_dims="ignore")
-    order = order.set_dims({**order.sizes, **like.sizes}).transpose(*like.dims)
-    differences = like.copy(data=order.values.astype(float))
+    new, old = (side.isel(dict.fromkeys(pair.candidate.levels[1:], 0), drop=True) for side in sides)
+    order = (new.coords[SLOT].variable - old.coords[SLOT].variable).astype(float)
+    order = order.set_dims({**order.sizes, **old.sizes, **new.sizes})
+    coords = {name: side.coords[name] for side in (old, new) for name in side.indexes}
+    differences = xr.DataArray(order, coords).drop_vars(SLOT, errors="ignore")
     return Method(
         function,
         attrs | {"adjusted_for": SLOT},
