@@ -123,7 +123,9 @@ def false_verdicts(number: int, rng: np.random.Generator) -> None:
         "exponential runs": Law(0.01, shape="exponential"),
         "one run of twenty slow": Law(0.01, shape="slow runs"),
     }
-    print("| what varies | threshold 0: false | threshold 1 %: false | rounds until decided (1 %) |")
+    print(
+        "| what varies | threshold 0: false | threshold 1 %: false | rounds until decided (1 %) |"
+    )
     print("| --- | ---: | ---: | ---: |")
     for name, law in laws.items():
         shares = []

@@ -47,16 +47,16 @@ def seconds(text: str) -> float:
     return float(match[1]) * UNITS[match[2]]
 
 
-def fewest_and_most(text: str) -> tuple[int, int]:
+def range_of_rounds(text: str) -> tuple[int, int]:
     """Read `3:30`, or one number for both."""
     first, _, last = text.partition(":")
     try:
-        fewest, most = int(first), int(last or first)
+        rounds = int(first), int(last or first)
     except ValueError:
-        fewest, most = 0, 0
-    if not 1 <= fewest <= most:
+        rounds = 0, 0
+    if not 1 <= rounds[0] <= rounds[1]:
         raise typer.BadParameter(f"{text!r} is no range of rounds. Write 3:30")
-    return fewest, most
+    return rounds
 
 
 def duration(help: str) -> Any:
@@ -93,7 +93,7 @@ def ab(
     *,
     rounds: Annotated[
         Any,
-        typer.Option(parser=fewest_and_most, metavar="FEWEST:MOST", help="How many, as in 3:30."),
+        typer.Option(parser=range_of_rounds, metavar="FEWEST:MOST", help="How many, as in 3:30."),
     ] = "3:30",
     threshold: Annotated[
         float | None, options.share("A change that does not matter: 1% (default), or 0.")

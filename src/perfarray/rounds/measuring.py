@@ -90,7 +90,7 @@ def measure_rounds(
     >>> [round.order for round in measured]
     [['new', 'old'], ['old', 'new']]
     """
-    fewest, most = (check_count(number, "rounds", 1) for number in rounds)
+    min_rounds, max_rounds = (check_count(number, "rounds", 1) for number in rounds)
     if not hasattr(os, "wait4"):
         raise ValueError("Commands are measured on Linux and macOS alone")
     path, begin = Path(folder).absolute(), time.monotonic()
@@ -108,7 +108,7 @@ def measure_rounds(
         while True:
             names = remaining(state.rounds) if remaining is not None and state.rounds else None
             n = len(state.rounds)
-            if n >= most or (n >= fewest and names is not None and not names):
+            if n >= max_rounds or (n >= min_rounds and names is not None and not names):
                 return state.rounds
             length = state.rounds[-1].seconds if state.rounds else 0.0
             if time.monotonic() - begin + length > budget:

@@ -76,10 +76,10 @@ def opened(folder: Path, fresh: State) -> State:
     except (TypeError, KeyError, AttributeError, json.JSONDecodeError) as error:
         raise ValueError(f"{path} is not the state of a run: {error}") from None
     for name in ("commands", "commits", "setup"):
-        held, given = getattr(state, name), getattr(fresh, name)
-        if held != given:
+        stored, requested = getattr(state, name), getattr(fresh, name)
+        if stored != requested:
             raise ValueError(
-                f"{folder} holds a run with other {name}: {held}, not {given}. Give another "
+                f"{folder} holds a run with other {name}: {stored}, not {requested}. Give another "
                 "folder, or repeat the call"
             )
     return state

@@ -19,10 +19,12 @@ def check_out(commit: str, tree: Path) -> None:
 
 def _git(*arguments: str, of: str) -> str:
     try:
-        done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False)
+        process = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False)
     except FileNotFoundError:
         raise ValueError("--git needs the program git, which was not found") from None
-    if done.returncode:
-        reason = done.stderr.strip() or "there is no such commit in the repository of this folder"
+    if process.returncode:
+        reason = (
+            process.stderr.strip() or "there is no such commit in the repository of this folder"
+        )
         raise ValueError(f"--git {of}: {reason}")
-    return done.stdout.strip()
+    return process.stdout.strip()
