@@ -45,6 +45,7 @@ from .readers.survey import formats as formats
 from .reports.writing import report as report
 from .results.answers import table as table
 from .results.combine import combine as combine
+from .rounds.measuring import measure_rounds as measure_rounds
 from .speedups.files import speedup_report as speedup_report
 from .speedups.observed import overall_speedup as overall_speedup
 from .speedups.observed import speedup as speedup

@@ -64,6 +64,9 @@ MARKS: Final = ("warmup", "censored", "failed", "copied")
 # its time
 LOOPS: Final = "loops"
 
+# Coordinate: the place of a measurement in the order of its round, from 1
+SLOT: Final = "slot"
+
 CENSORED: Final = "censored"
 FAILED: Final = "failed"
 COPIED: Final = "copied"

@@ -9,7 +9,8 @@ import xarray as xr
 from scipy import integrate, stats
 
 import perfarray
-from perfarray.comparisons.numerics.stopping import Rule, path, sequence_quantile
+from perfarray.comparisons.numerics.stopping import Rule, path
+from perfarray.numerics.sequences import sequence_quantile
 from strategies import experiments
 
 NEST = {

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 import perfarray
+from perfarray.cli.ab import ab
 from perfarray.cli.about import about
 from perfarray.cli.compare import compare
 from perfarray.cli.console import prepare_streams, show
@@ -35,6 +36,7 @@ LIKE_A_PATH = re.compile(r"^(?!-).*[*?/.\\]")  # and unlike a misspelt command
 
 COMMANDS = (
     compare,
+    ab,
     scores,
     machines,
     explain,

@@ -216,7 +216,8 @@ def ratio_interval(
         For medians, the level whose repetitions are runs (default: `execution`, else the lowest).
     method : str, optional
         For means "fieller" (default), "delta", "log_delta", "skew_adjusted" (a longer side for
-        skewed units) or "batch_means" (for dependent units, from 30 a side on); for medians
+        skewed units), "batch_means" (for dependent units, from 30 a side on) or "always_valid"
+        (pairs that are looked at after each; a coordinate `slot` tells their order); for medians
         "order_statistics" (default) or "rank" (for distributions of one shape and spread); or a
         bootstrap: "percentile", "basic", "bca", and of means "studentized".
     df : {"satterthwaite", "conservative", "normal"}

@@ -21,17 +21,20 @@ from perfarray.comparisons.noise import NOISE
 from perfarray.comparisons.priors import PRIOR, WITH_PRIOR, check_prior, learned_outputs
 from perfarray.comparisons.sessions import Sessions, check_between, session_outputs
 from perfarray.comparisons.thresholds import varies
-from perfarray.conventions import RNG_KEY
+from perfarray.conventions import RNG_KEY, SLOT
 from perfarray.numerics.bootstrap_tests import compare_draws, compare_stopped_draws
 from perfarray.numerics.intervals import (
+    ALWAYS_VALID,
     BOOTSTRAP_METHODS,
     DF_RULES,
+    PAIR_METHODS,
     RATIO_METHODS,
     STUDENTIZED,
 )
 from perfarray.numerics.median_tests import compare_medians
 from perfarray.numerics.rank_sums import RANK
 from perfarray.numerics.ratio_tests import compare_units
+from perfarray.numerics.round_tests import compare_rounds
 from perfarray.numerics.verdicts import RatioComparison, Rules
 from perfarray.timings.apply import Output, is_chunked
 from perfarray.timings.dependence import DEPENDENCE
@@ -153,7 +156,12 @@ def check_options(
                 f"value={options.value!r} says what the runs are whose median is taken; a mean "
                 "takes unit means: give levels="
             )
-        check_choice(options.method, "method", RATIO_METHODS + BOOTSTRAP_METHODS)
+        check_choice(options.method, "method", RATIO_METHODS + PAIR_METHODS + BOOTSTRAP_METHODS)
+        if options.method in PAIR_METHODS and options.paired is None:
+            raise ValueError(
+                f"method={method!r} compares pairs. Name the level whose units match, as in "
+                "paired='session'"
+            )
     check_choice(options.correction, "correction", (None, "holm", "bh"))
     check_no_resampling(options.method, options.resample)
     check_prior(options.prior, options.method)
@@ -196,6 +204,8 @@ def choose_method(
     if options.medians:
         return _order_statistics(pair, rules, depth, across)
     lazy = is_chunked(pair.candidate.array) or is_chunked(pair.baseline.array)
+    if options.method == ALWAYS_VALID:
+        return _in_rounds(pair, rules, 1 if lazy else len(pair.candidate.levels), across)
     function = partial(
         compare_units,
         levels=1 if lazy else len(pair.candidate.levels),
@@ -213,6 +223,27 @@ def choose_method(
         attrs | {"between": sessions.level},
         sessions.inputs(across),
         further | session_outputs(*across),
+        of_units=True,
+    )
+
+
+def _in_rounds(pair: Pair, rules: Rules, levels: int, across: tuple[str, ...]) -> Method:
+    """Compare pairs at any round, without the effect of the order where a coordinate tells it."""
+    sides, unit = [pair.candidate.array, pair.baseline.array], pair.candidate.levels[0]
+    ordered = all(SLOT in side.coords for side in sides)
+    attrs: dict[str, Hashable] = {"df": rules.df}
+    function = partial(compare_rounds, levels=levels, ordered=ordered)
+    if not ordered:
+        return Method(function, attrs, of_units=True)
+    new, old = (side.isel(dict.fromkeys(pair.candidate.levels[1:], 0), drop=True) for side in sides)
+    order = (new.coords[SLOT].variable - old.coords[SLOT].variable).astype(float)
+    order = order.set_dims({**order.sizes, **old.sizes, **new.sizes})
+    coords = {name: side.coords[name] for side in (old, new) for name in side.indexes}
+    differences = xr.DataArray(order, coords).drop_vars(SLOT, errors="ignore")
+    return Method(
+        function,
+        attrs | {"adjusted_for": SLOT},
+        ((differences, (*across, unit)),),
         of_units=True,
     )
 

@@ -15,17 +15,19 @@ from perfarray.numerics.levels import UnitSummary, summarise_units
 from perfarray.numerics.skewness import counted_skewness, shrunken, stretched, third_cumulant
 from perfarray.numerics.types import Floats, Mask, Texts, same_text
 
-BATCH_MEANS, SKEW_ADJUSTED, LOG_DELTA, STUDENTIZED = (
+BATCH_MEANS, SKEW_ADJUSTED, LOG_DELTA, STUDENTIZED, ALWAYS_VALID = (
     "batch_means",
     "skew_adjusted",
     "log_delta",
     "studentized",
+    "always_valid",
 )
 
 MEAN_METHODS = ("t", "normal", SKEW_ADJUSTED, BATCH_MEANS)
 RATIO_METHODS = ("fieller", "delta", LOG_DELTA, SKEW_ADJUSTED, BATCH_MEANS)
+PAIR_METHODS = (ALWAYS_VALID,)  # of ratios in pairs alone
 BOOTSTRAP_METHODS = ("percentile", "basic", "bca", STUDENTIZED)
-FIELLER = ("fieller", SKEW_ADJUSTED, BATCH_MEANS)
+FIELLER = ("fieller", SKEW_ADJUSTED, BATCH_MEANS, ALWAYS_VALID)
 LOG_METHODS = (LOG_DELTA, STUDENTIZED)
 DF_RULES = ("satterthwaite", "conservative", "normal")
 

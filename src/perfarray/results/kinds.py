@@ -69,6 +69,7 @@ KINDS: Final[dict[str, Kind]] = {
     "to_frame": Kind(DATA, example=""),
     **dict.fromkeys(("convert_table", "archive_table", "formats"), Kind(DATA)),
     **dict.fromkeys(("load_dataset", "dataset_path", "set_options"), Kind(DATA)),
+    "measure_rounds": Kind(DATA),
     "variance_components": Kind(
         VARIATION,
         names=COMPONENTS,

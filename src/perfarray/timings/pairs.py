@@ -18,6 +18,7 @@ from perfarray.conventions import (
     N_FILES,
     SESSION,
     SEVERAL_SESSIONS,
+    SLOT,
 )
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.censored import Bounds, ratio_bounds, stopped_note, without_limit
@@ -188,7 +189,7 @@ def resolve_pair(
     else:
         every = baseline is EVERY
         pair = _each_with_each(candidate, str(dim)) if every else _split(candidate, baseline, dim)
-    marks = (*((CENSORED,) if pair.baseline.bounded else ()), *((COPIED,) if with_copies else ()))
+    marks = (SLOT, *(CENSORED,) * pair.baseline.bounded, *((COPIED,) if with_copies else ()))
     unit_names = map(label_name, pair.baseline.levels)
     array, names = pair.baseline.array, {*pair.baseline.array.dims, *keep, *marks, *unit_names}
     if dropped := [name for name in array.coords if name not in names]:
