@@ -32,7 +32,13 @@ SUFFIXES: Final = {
 
 # Codes of notes that stand below a table whatever is explained: on a mark in it, on its suite row,
 # on an option that pays
-OF_MARKS: Final = ("by_pvalue", "common_shift", "rows_differ", "measured_in_rounds")
+OF_MARKS: Final = (
+    "by_pvalue",
+    "common_shift",
+    "rows_differ",
+    "measured_in_rounds",
+    "spread_changed",
+)
 
 MOST_REMARKS: Final = 2  # lines of the legend that are shown without --explain
 
