@@ -86,7 +86,7 @@ def thresholds_from_noise(
     pairs = _neighbours(array, dim, levels, options)
     values = _log_values(array, levels, str(options["statistic"]))
     result = apply(
-        lambda *arrays: _per_suite(*arrays, risk=risk),
+        lambda *arrays: _per_suite(*arrays, risk=risk, learn=options["prior"] is not None),
         values,
         segments.drop_vars(dim, errors="ignore"),
         *(pairs[name] for name in ("above", "below", "suite_above", "suite_below")),
@@ -102,7 +102,10 @@ def thresholds_from_noise(
     result = result.assign_coords(labels)
     if BENCHMARK not in data.array.dims:
         result = result.isel({BENCHMARK: 0}, drop=True)
-    return result, [*notes, *_notes(result, dim, risk)]
+    return result, [
+        *notes,
+        *_notes(result, dim, risk, has_intervals=bool(pairs["above"].notnull().any())),
+    ]
 
 
 def _neighbours(
@@ -122,14 +125,18 @@ def _neighbours(
             **options,
         )
     pairs: dict[str, xr.DataArray] = {}
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for suite in ("", "suite_"):
-            estimate, lower, upper = (
-                np.log(verdicts[f"{suite}{name}"].where(verdicts[f"{suite}{name}"] > 0))
-                for name in ("estimate", "lower", "upper")
-            )
-            pairs |= {f"{suite}above": upper - estimate, f"{suite}below": estimate - lower}
+    for suite in ("", "suite_"):
+        limits = [verdicts[f"{suite}{name}"] for name in ("estimate", "lower", "upper")]
+        reach = apply(_reach, *limits, core=[(), (), ()], outputs=outputs(above="", below=""))
+        pairs |= {f"{suite}{name}": array for name, array in reach.data_vars.items()}
     return xr.Dataset({name: pair.drop_vars([*pair.coords]) for name, pair in pairs.items()})
+
+
+def _reach(estimate: Floats, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+    """Return the distances of the log limits from the log ratio; NaN for limits not above 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = [np.log(np.where(side > 0, side, np.nan)) for side in (estimate, lower, upper)]
+        return logs[2] - logs[0], logs[0] - logs[1]
 
 
 def _log_values(array: xr.DataArray, levels: list[str], statistic: str) -> xr.DataArray:
@@ -163,6 +170,7 @@ def _per_suite(
     suite_below: Floats,
     *,
     risk: float,
+    learn: bool,
 ) -> tuple[Floats, ...]:
     """Return the thresholds of each suite: benchmarks and sessions are the last two axes."""
     arrays = (values, np.where(np.isnan(segments), -1.0, segments), above, below)
@@ -179,7 +187,7 @@ def _per_suite(
     suites: list[Floats] = []
     for logs, numbers, up, down, suite_up, suite_down in zip(*arrays_2d, *of_suites, strict=True):
         sessions = deviations_in_segments(logs, numbers.astype(np.int64))
-        rows.append(least_thresholds(sessions, up, down, risk))
+        rows.append(least_thresholds(sessions, up, down, risk, learn=learn))
         together = least_thresholds(_together(sessions), suite_up[None], suite_down[None], risk)
         suites.append(together.threshold[0])
     fields = [np.array([getattr(row, name) for row in rows]) for name in LeastThreshold._fields]
@@ -199,25 +207,22 @@ def _together(sessions: Deviations) -> Deviations:
     return Deviations(mean[None], segments[None], np.where(complete, size, 0)[None], df)
 
 
-def _notes(result: xr.Dataset, dim: str, risk: float) -> list[Note]:
+def _notes(result: xr.Dataset, dim: str, risk: float, *, has_intervals: bool) -> list[Note]:
     units, n = plural(dim), result["n_sessions"].values
     threshold, df = result["threshold"].values, result["session_df"].values
     measured = n > 0
     notes = []
     without = measured & np.isnan(threshold)
-    vague = without & ~(df >= 2)
-    if vague.any():
-        text = (
-            f"{number_of(int(vague.sum()), BENCHMARK)} have no threshold: their {units} are fewer "
-            f"than three. Measure {ENOUGH} or more."
+    if without.any():
+        reason = (
+            f"Their {units} are too few or vary too much. Measure {ENOUGH} or more."
+            if has_intervals
+            else f"compare gives no interval for one run a {dim}. Calibrate with between=, and "
+            "compare with it."
         )
-        notes.append(Note("few_sessions", text, {"cells": int(vague.sum()), "more": ENOUGH}))
-    if (single := without & ~vague).any():
-        text = (
-            f"{number_of(int(single.sum()), BENCHMARK)} have no threshold, since compare gives no "
-            f"interval for one run a {dim}. Calibrate with between=, and compare with it."
-        )
-        notes.append(Note("no_threshold", text, {"cells": int(single.sum())}))
+        number = int(without.sum())
+        text = f"{number_of(number, BENCHMARK)} have no threshold below 100 %. {reason}"
+        notes.append(Note("no_threshold", text, {"cells": number, "needed": ENOUGH}))
     few = measured & ~np.isnan(threshold) & (df < ENOUGH - 1)
     if few.any():
         least = float(df[few].min())

@@ -30,6 +30,7 @@ from perfarray.cli.problems import (
 )
 from perfarray.cli.reading import paths_read, read_sessions, read_sides, with_metrics
 from perfarray.cli.tails import with_percentiles
+from perfarray.cli.thresholds import benchmarks_of, read_thresholds, with_given
 from perfarray.conventions import BENCHMARK, METRIC, OF_MACHINES, TUNING, plural, singular
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def compare(
     *,
     selected: options.Selected,
     threshold: options.Thresholds = None,
+    thresholds: options.ThresholdFile = None,
     confidence: options.Confidence = None,
     correction: options.Correction = None,
     statistic: Annotated[
@@ -167,6 +169,10 @@ def compare(
         sides = sides._replace(times=times, heading=[*sides.heading, *sample])
         if between is not None:
             choices["between"] = read_sessions(between, selected.reading)
+        if thresholds is not None:
+            choices["threshold"] = with_given(
+                read_thresholds(thresholds), choices.get("threshold"), benchmarks_of(sides.times)
+            )
         if METRIC not in nest:
             sides, metrics = with_metrics(sides)
             nest = nest | metrics

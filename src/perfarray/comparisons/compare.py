@@ -90,8 +90,9 @@ def compare(
         benchmarks with `suite_correlation_pvalue`. Thresholds that differ add `threshold` and
         `suite_threshold`. `spread_ratio` of the units' logarithms with `spread_lower`,
         `spread_upper`, `spread_pvalue` (10 units a side or more), `candidate_spread`,
-        `baseline_spread` (relative) and `spread_changed`. `between` adds `session_standard_deviation` (relative), `session_df`, and
-        limits without it: `within_lower`, `within_upper`.
+        `baseline_spread` (relative) and `spread_changed`. `between` adds
+        `session_standard_deviation` (relative), `session_df`, and limits without it:
+        `within_lower`, `within_upper`.
 
     Raises
     ------

@@ -78,7 +78,7 @@ def changes_columns(data: xr.Dataset) -> Columns:
         cell, better(cell), bound, cell.get("threshold", threshold)
     )
     if "threshold" in data.data_vars:
-        columns["threshold"] = lambda cell: f"{100 * cell['threshold']:g} %"
+        columns["threshold"] = lambda cell: f"{100 * cell['threshold']:.3g} %"
     if WITHIN in data.data_vars:
         title = f"within one {data.attrs['between']}"
         columns[title] = lambda cell: words.limits_of_change(

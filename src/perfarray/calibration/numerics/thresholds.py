@@ -1,11 +1,14 @@
 """The least threshold with so many false alarms, from sessions between which nothing changed.
 
-A comparison of two sessions is a false alarm where log ratio - reach > log(1 + threshold), or below
-log(1 - threshold). The log ratio of two sessions has the variance 2 s^2, with s^2 that of the log
-means of sessions, drawn towards the other benchmarks' (`numerics.moderated`); divided by its
-estimate it follows Student's t. The reach of the interval is that of comparisons of neighbours. A
-tail that is not Student's is learned from all pairs of sessions of all benchmarks, each divided by
-the standard deviation of the sessions that are not in the pair.
+A comparison of two sessions is a false alarm where log ratio - reach > log(1 + threshold), or log
+ratio + reach < log(1 - threshold). The log ratio of two sessions has the variance 2 s^2, with s^2
+that of the log means of sessions; divided by its estimate it follows Student's t. The reach of the
+interval is that of comparisons of neighbours. A tail that is not Student's is learned from pairs of
+sessions of all benchmarks, each divided by the standard deviation of the sessions that are not in
+the pair.
+
+Each benchmark has its own s^2. Drawn towards the others' (`learn`), that of a noisy benchmark in a
+quiet suite is too small.
 """
 
 from collections.abc import Callable
@@ -14,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perfarray.numerics.intervals import df_with_prior
-from perfarray.numerics.moderated import Prior, fit_robust_prior, moderate
+from perfarray.numerics.moderated import Prior, fit_robust_prior
 from perfarray.numerics.types import Floats, Integers
 from perfarray.numerics.verdicts import POWER
 
@@ -73,7 +76,7 @@ def deviations_in_segments(logs: Floats, segments: Integers) -> Deviations:
 
 
 def least_thresholds(
-    sessions: Deviations, above: Floats, below: Floats, risk: float
+    sessions: Deviations, above: Floats, below: Floats, risk: float, *, learn: bool = False
 ) -> LeastThreshold:
     """Return the thresholds of benchmarks.
 
@@ -83,11 +86,8 @@ def least_thresholds(
     with np.errstate(invalid="ignore", divide="ignore"):
         squares = np.nansum(sessions.values**2, axis=-1)
         variance = np.where(sessions.df > 0, squares / sessions.df, np.nan)
-        prior = fit_robust_prior((variance, sessions.df))
-        moderated = moderate(variance, sessions.df, prior)
-        share = prior.share(sessions.df)
-        df = df_with_prior([np.ones(share.shape)], [share], [sessions.df], prior.df[..., None])
-        df = np.clip(np.where(sessions.df > 0, df, np.nan), None, LARGEST)
+        prior = fit_robust_prior((variance, sessions.df)) if learn else None
+        moderated, df = _learned(variance, np.where(sessions.df > 0, sessions.df, np.nan), prior)
         tail = learned_tail(sessions, squares, prior)
         deviation = np.sqrt(2 * moderated)
         limits = [*deviation_limits(deviation, df)]
@@ -107,6 +107,25 @@ def least_thresholds(
         df,
         (sessions.segments >= 0).sum(axis=-1).astype(float),
     )
+
+
+def _learned(variance: Floats, df: Floats, prior: Prior | None) -> tuple[Floats, Floats]:
+    """Return variances (benchmarks, ...) drawn towards those of the suite, and their df."""
+    if prior is None:
+        return variance, df
+    further = (None,) * (variance.ndim - 1)
+    share = np.broadcast_to(prior.share(_of_benchmarks(df))[(..., *further)], variance.shape)
+    with np.errstate(invalid="ignore"):
+        moderated = np.where(
+            share > 0, variance + share * (prior.variances[0] - variance), variance
+        )
+    joint = df_with_prior([np.ones(share.shape)], [share], [df], prior.df)
+    return moderated, np.minimum(joint, LARGEST)
+
+
+def _of_benchmarks(df: Floats) -> Floats:
+    """Return the degrees of freedom of benchmarks, where those of pairs may differ by one."""
+    return df if df.ndim == 1 else np.nanmax(np.where(np.isnan(df), 1.0, df), axis=-1)
 
 
 def deviation_limits(deviation: Floats, df: Floats) -> tuple[Floats, Floats]:
@@ -139,7 +158,7 @@ class _Reach(NamedTuple):
             return np.where(number > 0, total / np.maximum(number, 1), np.nan)
 
 
-def learned_tail(sessions: Deviations, squares: Floats, prior: Prior) -> Tail:
+def learned_tail(sessions: Deviations, squares: Floats, prior: Prior | None) -> Tail:
     """Return a function from the chance of a pair by Student's t to what pairs have shown."""
     from scipy.special import stdtr
 
@@ -152,16 +171,10 @@ def learned_tail(sessions: Deviations, squares: Floats, prior: Prior) -> Tail:
             # The mean of the segment is that of the others, too.
             moved = np.where(size > 2, (first + second) ** 2 / (size - 2), 0.0)
             left = squares[..., None] - first**2 - second**2 - moved
-            df = sessions.df[..., None] - np.where(size > 2, 2, 1)
-            variance = left / df
-            share = np.broadcast_to(
-                prior.share(np.maximum(sessions.df - 2, 1.0))[..., None], df.shape
-            )
-            variance = np.where(
-                share > 0, variance + share * (prior.variances[0] - variance), variance
-            )
-            df = df_with_prior([np.ones(df.shape)], [share], [df], prior.df)
-            valid = same & (df >= 1) & (variance > 0)
+            df = np.maximum(sessions.df[..., None] - np.where(size > 2, 2, 1), 0.0)
+            valid = same & (df >= 1)
+            variance, df = _learned(left / df, np.where(valid, df, np.nan), prior)
+            valid &= variance > 0
             chance = 2 * stdtr(df, -np.abs(first - second) / np.sqrt(2 * variance))
         chances.append(chance[valid])
     observed = np.sort(np.concatenate(chances)) if chances else np.empty(0)
