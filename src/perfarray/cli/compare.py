@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import product, takewhile
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -28,7 +28,7 @@ from perfarray.cli.problems import (
     WITHOUT_ANSWER,
     quoted,
 )
-from perfarray.cli.reading import paths_read, read_sessions, read_sides, with_metrics
+from perfarray.cli.reading import Sides, paths_read, read_sessions, read_sides, with_metrics
 from perfarray.cli.tails import with_percentiles
 from perfarray.cli.thresholds import benchmarks_of, read_thresholds, with_given
 from perfarray.conventions import BENCHMARK, METRIC, OF_MACHINES, TUNING, plural, singular
@@ -167,12 +167,7 @@ def compare(
         sides = read_sides(inputs, selected, sentences)
         times, choices["statistic"], sample = with_percentiles(sides.times, statistic)
         sides = sides._replace(times=times, heading=[*sides.heading, *sample])
-        if between is not None:
-            choices["between"] = read_sessions(between, selected.reading)
-        if thresholds is not None:
-            choices["threshold"] = with_given(
-                read_thresholds(thresholds), choices.get("threshold"), benchmarks_of(sides.times)
-            )
+        choices |= _from_files(sides, selected, thresholds, choices.get("threshold"), between)
         if METRIC not in nest:
             sides, metrics = with_metrics(sides)
             nest = nest | metrics
@@ -212,6 +207,23 @@ def compare(
         legend=explanation,
     )
     give(answer, target, sentences, OPTIONS)
+
+
+def _from_files(
+    sides: Sides,
+    selected: options.Selection,
+    thresholds: str | None,
+    threshold: "float | dict[Any, float] | None",
+    between: str | None,
+) -> "dict[str, Any]":
+    """Return the arguments that further files hold: thresholds, and what sessions vary by."""
+    choices: dict[str, Any] = {}
+    if thresholds is not None:
+        labels = benchmarks_of(sides.times)
+        choices["threshold"] = with_given(read_thresholds(thresholds), threshold, labels)
+    if between is not None:
+        choices["between"] = read_sessions(between, selected.reading)
+    return choices
 
 
 def _check_machines(times: "xr.Dataset", notes: "Sequence[Note]", sentences: list[str]) -> None:
