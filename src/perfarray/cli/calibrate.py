@@ -12,7 +12,7 @@ from perfarray.cli.forms import Answer, Target, answering, described, give
 from perfarray.cli.options import percent
 from perfarray.cli.problems import NO_ANSWER, counted, reporting
 from perfarray.cli.reading import read_sessions
-from perfarray.cli.selecting import select
+from perfarray.cli.selecting import select as select_labels
 from perfarray.cli.thresholds import text_of_thresholds
 from perfarray.conventions import BENCHMARK
 
@@ -48,7 +48,7 @@ def calibrate(
             help="As compare will be called: necessary where a session is one execution.",
         ),
     ] = None,
-    chosen: options.Select = None,
+    select: options.Select = None,
     reading: options.Reading,
     nest: options.Nest,
     sort: options.Sort = None,
@@ -80,7 +80,7 @@ def calibrate(
         times = read_sessions(place, reading)
         if isinstance(times, tuple):
             raise ValueError(f"{place} is no place with several sessions")
-        times = select(times, chosen)
+        times = select_labels(times, select)
         if between is not None:
             choices["between"] = read_sessions(between, reading)
         result = perfarray.calibrate(times, rules=None, **nest, **choices)
