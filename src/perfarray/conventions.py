@@ -196,6 +196,9 @@ INTERVAL_LEVEL: Final = "interval_level"
 # Marks a change whose p-value gives a verdict that its interval does not show (`interval_agrees`)
 BY_PVALUE: Final = "*"
 
+# Marks a change beside which the spread of the units changed (`spread_changed`)
+OTHER_SPREAD: Final = "~"
+
 
 def is_archive(times: _Any, baseline: object = None) -> bool:
     """Return whether timings are an archive of suites or machines, without versions.

@@ -9,6 +9,7 @@ import xarray as xr
 from perfarray.calibration.designs import EXPERIMENT
 from perfarray.calibration.numerics.splits import halves, number_of_splits
 from perfarray.calibration.rules import OURS, RULES, AlarmRule, check_rules
+from perfarray.calibration.thresholds import NOISE_DIMS, thresholds_from_noise
 from perfarray.comparisons.compare import compare
 from perfarray.conventions import LEVELS, MACHINE, plural
 from perfarray.numerics.random import SPLITS, Key, Streams
@@ -19,7 +20,13 @@ from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, collecting_notes, with_notes
 from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
-from perfarray.timings.validation import check_confidence_level, check_count, check_threshold
+from perfarray.timings.validation import (
+    check_confidence_level,
+    check_count,
+    check_share,
+    check_threshold,
+    listed,
+)
 from perfarray.timings.zeros import Positive
 
 MOST_VALUES = (
@@ -38,6 +45,11 @@ def calibrate(
     confidence_level: float = 0.95,
     levels: str | tuple[str, ...] | None = None,
     rng: Rng = None,
+    false_alarms: float = 0.01,
+    statistic: str = "mean",
+    method: str | None = None,
+    prior: str | None = None,
+    between: Any = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
     """Count false alarms of each rule: how often halves of the same timings seem different.
@@ -53,7 +65,8 @@ def calibrate(
     rules : str, callable or sequence of them
         "perfarray" (`compare`); rules that pool all values of a side: "pooled_t" (pyperf),
         "pooled_mannwhitney" (benchstat, Google Benchmark), "errors_apart" (JMH),
-        "means_2_percent", "means_5_percent"; the name of another method; or a callable.
+        "means_2_percent", "means_5_percent"; the name of another method; or a callable. None:
+        thresholds alone.
     threshold : float
         A relative change that does not matter: 0.02 means 2 %.
     n_splits : int
@@ -62,6 +75,10 @@ def calibrate(
         1 less the risk of the rules that have one; also of `noise_floor`.
     rng : int, str or numpy.random.Generator, optional
         Seed of the splits.
+    false_alarms : float
+        The rate of false alarms of the least thresholds.
+    statistic, method, prior, between
+        Of `compare` as it will be used with them.
 
     Returns
     -------
@@ -70,7 +87,11 @@ def calibrate(
         cells; `unanswered`, the share of splits without an answer; `used_by`. Along `rule` and the
         cells' dims: `cell_rate`. For every cell: `noise_floor`, the relative change that 95 % of
         comparisons stay below though nothing changed; `smallest_change`, the one seen with 80 %
-        power; `n_splits`; `n`, the units.
+        power; `n_splits`; `n`, the units. Where there are sessions or a history, along
+        `benchmark`: `threshold`, the least one with `false_alarms` between two sessions, with
+        `threshold_lower` and `threshold_upper`; `detectable_change`, the slowdown then seen with
+        80 % power; `session_standard_deviation` with `session_df`; `n_sessions`;
+        `suite_threshold` (:doc:`/how-to/thresholds`).
 
     Raises
     ------
@@ -103,7 +124,13 @@ def calibrate(
         check_threshold(threshold),
         check_count(n_splits, "n_splits"),
     )
+    risk = check_share(false_alarms, "false_alarms", "0.01")
     data = resolve(times, metric, levels, positive=Positive("the log of a ratio of halves"))
+    asked = {"statistic": statistic, "method": method, "prior": prior, "between": between}
+    asked |= {"confidence_level": level, "rng": None if method is None else rng}
+    thresholds, notes = thresholds_from_noise(data, risk, asked)
+    if rules is None:
+        return _thresholds_alone(thresholds, notes, data, level, risk)
     cells = [str(dim) for dim in data.array.dims if dim not in data.levels]
     array = data.array.compute().transpose(*cells, *data.levels)
     key = key_of(rng)
@@ -135,7 +162,22 @@ def calibrate(
         | {"result": "calibrate", "confidence_level": level, "threshold": tau, "power": POWER}
         | describe_key(key)
     )
-    return with_notes(result, *data.notes, *data.unit_notes, *_notes(result, data))
+    if thresholds.data_vars:
+        result = result.merge(thresholds, compat="override").assign_attrs(false_alarms=risk)
+    return with_notes(result, *data.notes, *data.unit_notes, *_notes(result, data), *notes)
+
+
+def _thresholds_alone(
+    thresholds: xr.Dataset, notes: list[Note], data: Timings, level: float, risk: float
+) -> xr.Dataset:
+    """Return the answer without rules."""
+    if not thresholds.data_vars:
+        raise ValueError(
+            "rules=None: thresholds need two sessions or more, and there is none of the dims "
+            f"{listed(NOISE_DIMS)}. It has {listed(data.array.dims)}"
+        )
+    attrs = {"result": "thresholds", "confidence_level": level, "false_alarms": risk}
+    return with_notes(thresholds.assign_attrs(data.describe() | attrs), *data.notes, *notes)
 
 
 def _count_alarms(

@@ -12,6 +12,7 @@ import typer
 import perfarray
 from perfarray.cli.ab import ab
 from perfarray.cli.about import about
+from perfarray.cli.calibrate import calibrate
 from perfarray.cli.compare import compare
 from perfarray.cli.console import prepare_streams, show
 from perfarray.cli.convert import convert
@@ -45,6 +46,7 @@ COMMANDS = (
     components,
     plan,
     stop,
+    calibrate,
     counts,
     plot,
     files,

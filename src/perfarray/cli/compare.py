@@ -30,6 +30,7 @@ from perfarray.cli.problems import (
 )
 from perfarray.cli.reading import Sides, paths_read, read_sessions, read_sides, with_metrics
 from perfarray.cli.tails import with_percentiles
+from perfarray.cli.thresholds import benchmarks_of, read_thresholds, with_given
 from perfarray.conventions import BENCHMARK, METRIC, OF_MACHINES, SESSION, TUNING, plural, singular
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def compare(
     *,
     selected: options.Selected,
     threshold: options.Thresholds = None,
+    thresholds: options.ThresholdFile = None,
     confidence: options.Confidence = None,
     correction: options.Correction = None,
     statistic: Annotated[
@@ -187,8 +189,7 @@ def compare(
         sides = read_sides(inputs, selected, sentences)
         times, choices["statistic"], sample = with_percentiles(sides.times, statistic)
         sides = sides._replace(times=times, heading=[*sides.heading, *sample])
-        if between is not None:
-            choices["between"] = read_sessions(between, selected.reading)
+        choices |= _from_files(sides, selected, thresholds, choices.get("threshold"), between)
         if METRIC not in nest:
             sides, metrics = with_metrics(sides)
             nest = nest | metrics
@@ -250,6 +251,23 @@ def _compared(
         return result, []
     line = "Files of one name are one round, by their dates: compared in pairs (else --unpaired)."
     return compared(paired=SESSION), [line]
+
+
+def _from_files(
+    sides: Sides,
+    selected: options.Selection,
+    thresholds: str | None,
+    threshold: "float | dict[Any, float] | None",
+    between: str | None,
+) -> "dict[str, Any]":
+    """Return the arguments that further files hold: thresholds, and what sessions vary by."""
+    choices: dict[str, Any] = {}
+    if thresholds is not None:
+        labels = benchmarks_of(sides.times)
+        choices["threshold"] = with_given(read_thresholds(thresholds), threshold, labels)
+    if between is not None:
+        choices["between"] = read_sessions(between, selected.reading)
+    return choices
 
 
 def _check_machines(times: "xr.Dataset", notes: "Sequence[Note]", sentences: list[str]) -> None:

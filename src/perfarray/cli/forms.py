@@ -44,6 +44,7 @@ OF_MARKS: Final = (
     "undated_rounds",
     "fixed_order",
     "controls",
+    "spread_changed",
 )
 
 MOST_REMARKS: Final = 2  # lines of the legend that are shown without --explain
@@ -190,9 +191,10 @@ def answering(
 
         if target.kind not in FOR_PROGRAMS or target.file is not None:
             return
-        nothing = {key: {} if key == "attrs" else [] for key in keys}
+        nothing: dict[str, Any] = {key: {} if key == "attrs" else [] for key in keys}
+        content = {**paths, **nothing}
         answer = Answer(
-            table=pd.DataFrame(), rows=(), content=paths | nothing, outcome=error, code=NO_ANSWER
+            table=pd.DataFrame(), rows=(), content=content, outcome=error, code=NO_ANSWER
         )
         console.show([WRITERS[target.kind](answer, warned)])
 

@@ -233,6 +233,15 @@ Thresholds = Annotated[
 ]
 
 
+ThresholdFile = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Thresholds by benchmark, as perfarray calibrate -o FILE wrote them.",
+    ),
+]
+
+
 class Group(NamedTuple):
     """Options of which a function makes one argument: `name: Annotated[type, Group(function)]`."""
 

@@ -52,9 +52,10 @@ def compare(
     levels, metric : str or sequence of str, optional
         The nest, outermost first (default: the repetition dims present); the variable(s) of a
         Dataset (default: its `time`).
-    threshold : float, mapping or DataArray
+    threshold : float, mapping, DataArray or Dataset
         A relative change that does not matter: 0.02 for 2 %. Or one by benchmark, as in
-        `{"parse": 0.05, ...: 0.02}` (`...`: all others), or along any dims of the verdicts.
+        `{"parse": 0.05, ...: 0.02}` (`...`: all others), along any dims of the verdicts, or what
+        `calibrate` returned for several sessions (:doc:`/how-to/thresholds`).
     confidence_level : float
         Of the intervals and the verdicts.
     statistic, value, method, resample, n_resamples, rng, censored : as for `ratio_interval`
@@ -92,8 +93,11 @@ def compare(
         mean ratio), `suite_lower`, `suite_upper`, `suite_df`, `suite_n`, `suite_benchmarks`,
         `suite_kind`, `suite_pvalue`, `suite_verdict`, and `suite_correlation` of the units of
         benchmarks with `suite_correlation_pvalue`. Thresholds that differ add `threshold` and
-        `suite_threshold`. `between` adds `session_standard_deviation` (relative), `session_df`, and
-        limits without it: `within_lower`, `within_upper`. `controls` adds `raw_estimate` with
+        `suite_threshold`. `spread_ratio` of the units' logarithms with `spread_lower`,
+        `spread_upper`, `spread_pvalue` (10 units a side or more), `candidate_spread`,
+        `baseline_spread` (relative) and `spread_changed`. `between` adds
+        `session_standard_deviation` (relative), `session_df`, and limits without it:
+        `within_lower`, `within_upper`. `controls` adds `raw_estimate` with
         `raw_lower` and `raw_upper`, `control` (which rows are controls; their verdict is "control")
         and `control_pvalue` along the benchmarks, and `control_estimate`, `control_lower`,
         `control_upper`, `control_standard_deviation` (relative) and `control_n`. The means and

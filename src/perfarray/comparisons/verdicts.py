@@ -17,10 +17,16 @@ from perfarray.comparisons.medians import MEDIAN
 from perfarray.comparisons.methods import Arguments, Method, Options, along_suite
 from perfarray.comparisons.noise import NOISE_OUTPUTS
 from perfarray.comparisons.rounds import rounds_notes
-from perfarray.comparisons.spread import spread_note
+from perfarray.comparisons.spread import SPREAD, with_spread
 from perfarray.comparisons.suite_rows import SUITE_ROW
 from perfarray.comparisons.systems import Systems, describe_systems, resolve_systems
-from perfarray.comparisons.thresholds import SUITE_THRESHOLD, THRESHOLD, thresholds_of, varies
+from perfarray.comparisons.thresholds import (
+    SUITE_THRESHOLD,
+    THRESHOLD,
+    threshold_note,
+    thresholds_of,
+    varies,
+)
 from perfarray.comparisons.turns import sequence_note
 from perfarray.conventions import BY_PVALUE, CENSORED, METRIC
 from perfarray.numerics.dependence import dependence_pvalue
@@ -165,9 +171,10 @@ def compare_systems(
     if corrected is not None:
         attrs["family"] = corrected.attrs["family"]
     pair = systems.pair
+    notes.append(threshold_note(options.threshold, pair.candidate.array, options.across))
     notes += rounds_notes(times, baseline, pair, propose=options.pairs_possible)
     notes += [] if options.paired else [sequence_note(times, baseline, pair)]
-    notes.append(spread_note(pair))
+    result = with_spread(result, pair, options.confidence_level)
     declared = options.shared is not None or pair.jointly or options.paired is not None
     checks = (
         *options.checks,
@@ -175,6 +182,7 @@ def compare_systems(
         ZERO_MEANS,
         SUITE_ROW,
         *((CONTROLS,) if systems.controls is not None else ()),
+        SPREAD,
         *(() if declared else (MOVEMENT,)),
     )
     notes = [*first_of_each_code([note for note in notes if note])]

@@ -14,8 +14,9 @@ import numpy as np
 from perfarray.numerics.intervals import UNBOUNDED, Ratio, RatioSet, kind_of, quotient, welch_df
 from perfarray.numerics.levels import UnitSummary, summarise_units
 from perfarray.numerics.medians import Medians, as_cells, error_of_log, finite_df, medians_of
-from perfarray.numerics.rank_sums import RANK, rank_pvalues, spread_pvalue
+from perfarray.numerics.rank_sums import RANK, rank_pvalues
 from perfarray.numerics.ratio_tests import suite_of_units, suite_row
+from perfarray.numerics.spread import equal_spreads_pvalue
 from perfarray.numerics.types import Floats, Mask
 from perfarray.numerics.verdicts import Known, RatioComparison, Rules, Suite, Tests
 
@@ -24,6 +25,7 @@ FARTHEST, STEPS = (
     8.0,
     27,
 )
+MIN_RANKED_UNITS = 3  # a side, of a test of the spreads that ranks take for equal
 
 
 def compare_medians(
@@ -66,7 +68,7 @@ def compare_medians(
     not_known = np.full(batch, np.nan)
     spread = not_known
     if ranked and not bounds:  # of stopped runs the spread is not known
-        spread = spread_pvalue(medians.new.ordered, medians.old.ordered)
+        spread = equal_spreads_pvalue(medians.new.ordered, medians.old.ordered, MIN_RANKED_UNITS)
     comparison = RatioComparison(
         estimate=np.where(unknown, np.nan, medians.estimate).reshape(batch),
         df=finite_df(medians).reshape(batch),

@@ -16,6 +16,7 @@ from perfarray.results.words import (
     drift,
     number,
     percent,
+    percent_between,
     probability,
     quantity,
     quantity_between,
@@ -247,4 +248,16 @@ def units(data: xr.Dataset) -> Columns:
         ),
         "of the pilot": lambda cell: count(cell["n"]),
         "power with those": lambda cell: percent(cell["power"]),
+    }
+
+
+def thresholds(_: xr.Dataset) -> Columns:
+    """Show least thresholds with their limits, and the changes then seen."""
+    return {
+        "threshold": lambda cell: percent_between(
+            cell["threshold"], cell["threshold_lower"], cell["threshold_upper"]
+        ),
+        "change seen": lambda cell: percent(cell["detectable_change"]),
+        "sessions vary by": lambda cell: percent(cell["session_standard_deviation"]),
+        "sessions": lambda cell: count(cell["n_sessions"]),
     }

@@ -29,6 +29,8 @@ JUDGED: Final = (
     "suite_estimate suite_lower suite_upper suite_df suite_n suite_benchmarks suite_kind "
     "suite_pvalue "
     "suite_verdict "
+    "spread_ratio spread_lower spread_upper spread_pvalue spread_changed "
+    "candidate_spread baseline_spread "
 )
 PLAN: Final = (
     "repetitions unrounded merged already more cost seconds least_budget half_width "

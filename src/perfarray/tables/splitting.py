@@ -9,7 +9,7 @@ from perfarray.conventions import BENCHMARK, LEVELS, TIME
 from perfarray.results.reserved import settle_dims
 from perfarray.tables.joining import join
 from perfarray.timings.labels import expression_of, expression_with_dims
-from perfarray.timings.notes import Note, keep_notes
+from perfarray.timings.notes import Note, add_notes
 from perfarray.timings.resolve import Data, check_dim
 from perfarray.timings.validation import listed
 
@@ -90,7 +90,7 @@ def split_labels(times: Data, pattern: str, *, dim: str = BENCHMARK) -> xr.Datas
         f"left out: {listed(left_out, 5)}."
     )
     note = Note("not_in_families", text, {"labels": left_out}) if left_out else None
-    return keep_notes(result, note)
+    return add_notes(result, note)
 
 
 def _with_names(match: "re.Match[str]") -> str:
