@@ -34,7 +34,7 @@ CALLS: dict[str, dict[str, Any]] = {
 OF_ANSWERS = ("accelerated_proportion", "biplot", "next_measurement", "notes", "table")
 """Methods that are given an answer."""
 
-ELSEWHERE = ("declare", "join", "report")
+ELSEWHERE = ("declare", "join", "report", "split_labels")
 """Methods with tests of their own: they compute nothing, are given timings twice, take seconds."""
 
 ONE_SYSTEM = (

@@ -310,7 +310,7 @@ def test_few_units_are_noted():
         suite(0.9, units=2, benchmarks=2).perf.agreement(
             "old", dim="version", rng=1, n_resamples=99
         )
-    assert [note.code for note in caught[0].message.notes] == ["two_units"]
+    assert [note.code for note in caught[0].message.notes] == ["few_units"]
 
 
 def test_suites_apart_are_what_each_is_alone(monkeypatch):

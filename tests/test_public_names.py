@@ -198,8 +198,8 @@ def test_every_argument_is_described(name):
 
 def test_arguments_after_the_data_are_keywords():
     """Nothing is positional but the data, what joins them, the baseline, a level, a mixture, a
-    number of iterations or clusters."""
-    positional = {"baseline", "level", "mixture", "n", "n_clusters", "others", "second"}
+    pattern of labels, a number of iterations or clusters."""
+    positional = {"baseline", "level", "mixture", "n", "n_clusters", "others", "pattern", "second"}
     for name in METHODS:
         parameters = list(inspect.signature(getattr(perfarray, name)).parameters.values())[1:]
         assert all(

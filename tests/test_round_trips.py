@@ -107,6 +107,7 @@ NO_RESULTS = {
     "notes",
     "PerfarrayWarning",
     "convert_table",
+    "measure_rounds",
     "read",
     "read_archive",
     "report",

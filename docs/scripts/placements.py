@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from perfarray.mixtures.numerics.comparison import Comparison, Limits
+from perfarray.mixtures.numerics.comparison import Limits, MetricComparison
 from perfarray.mixtures.numerics.placements import (
     mean_differences,
     probabilities_least,
@@ -63,7 +63,7 @@ def covered(limits: Limits, truth: float) -> str:
 
 def metrics(runs: list[np.ndarray]) -> list[Limits]:
     """Return P[X < Y], E|X - Y| and the probability of the first of four, of (cell, run, 1)."""
-    shape, comparison = (len(runs[0]),), Comparison()
+    shape, comparison = (len(runs[0]),), MetricComparison()
     less, _ = probabilities_less(runs[:2], shape, comparison, shift=0.0, ties=0.0)
     least, _ = probabilities_least(runs, shape, comparison, ties=False)
     first = Limits(*(values[..., 0] for values in least))

@@ -24,9 +24,9 @@ import pandas as pd
 from real_samples import samples
 
 from perfarray.mixtures.numerics import integrals, parametric, placements
-from perfarray.mixtures.numerics.comparison import Comparison
+from perfarray.mixtures.numerics.comparison import MetricComparison
 from perfarray.mixtures.numerics.fit import STOPPED, FitRequest, fit_mixtures
-from perfarray.mixtures.numerics.normal import Mixture, draw, modes
+from perfarray.mixtures.numerics.normal import NormalMixture, draw, modes
 from perfarray.mixtures.numerics.scale import Scaled
 
 CASES = [
@@ -48,20 +48,20 @@ MOST = 12
 """Components a random mixture has room for."""
 
 
-def random_mixture(rng: np.random.Generator) -> Mixture:
+def random_mixture(rng: np.random.Generator) -> NormalMixture:
     """Return a mixture of 1 + Poisson(2) components; the paper leaves the ranges of means and
     deviations open."""
     number = min(1 + rng.poisson(2.0), MOST)
     weights, means, deviations = np.zeros(MOST), np.zeros(MOST), np.ones(MOST)
     weights[:number] = rng.dirichlet(np.ones(number))
     means[:number], deviations[:number] = rng.uniform(10, 60, number), rng.uniform(0.3, 4.0, number)
-    return Mixture(weights, means, deviations)
+    return NormalMixture(weights, means, deviations)
 
 
-def fit(values: np.ndarray, engine: str) -> Mixture:
+def fit(values: np.ndarray, engine: str) -> NormalMixture:
     """Fit samples (experiment, run)."""
     found = fit_mixtures(values, None, FitRequest(tolerance=STOPPED, engine=engine))
-    return Mixture(*found[:3])
+    return NormalMixture(*found[:3])
 
 
 def framework(
@@ -72,12 +72,12 @@ def framework(
     metric, systems, runs = case
     rng = np.random.default_rng(seed)
     on_runs: Callable = {
-        "I1": lambda all_: placements.mean_differences(all_, (experiments,), Comparison()),
+        "I1": lambda all_: placements.mean_differences(all_, (experiments,), MetricComparison()),
         "I2": lambda all_: placements.probabilities_less(
-            all_, (experiments,), Comparison(), shift=0.0, ties=0.0
+            all_, (experiments,), MetricComparison(), shift=0.0, ties=0.0
         )[0],
         "I3": lambda all_: placements.probabilities_least(
-            all_, (experiments,), Comparison(), ties=False
+            all_, (experiments,), MetricComparison(), ties=False
         )[0],
     }[metric]
     on_mixtures: Callable = {
@@ -109,7 +109,7 @@ def modes_found(
     rng = np.random.default_rng(seed)
     truths = [random_mixture(rng) for _ in range(models)]
     found = count(fit(np.stack([draw(own, (runs,), rng) for own in truths]), engine))
-    return count(Mixture(*(np.stack(part) for part in zip(*truths, strict=True)))), found
+    return count(NormalMixture(*(np.stack(part) for part in zip(*truths, strict=True)))), found
 
 
 def right_numbers(true: np.ndarray, found: np.ndarray) -> pd.Series:
@@ -123,7 +123,7 @@ def right_numbers(true: np.ndarray, found: np.ndarray) -> pd.Series:
     return pd.Series({name: 100 * right.mean() for name, right in shares.items()})
 
 
-def count(mixture: Mixture) -> np.ndarray:
+def count(mixture: NormalMixture) -> np.ndarray:
     """Count modes."""
     return (~np.isnan(modes(mixture))).sum(axis=-1)
 

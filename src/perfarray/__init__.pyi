@@ -45,6 +45,7 @@ from .readers.survey import formats as formats
 from .reports.writing import report as report
 from .results.answers import table as table
 from .results.combine import combine as combine
+from .rounds.measuring import measure_rounds as measure_rounds
 from .speedups.files import speedup_report as speedup_report
 from .speedups.observed import overall_speedup as overall_speedup
 from .speedups.observed import speedup as speedup
@@ -63,6 +64,7 @@ from .tables.frames import from_samples as from_samples
 from .tables.frames import to_frame as to_frame
 from .tables.frames import to_timings as to_timings
 from .tables.joining import join as join
+from .tables.splitting import split_labels as split_labels
 from .timings.counts import counts as counts
 from .timings.counts import drop_warmup as drop_warmup
 from .timings.counts import merge_level as merge_level

@@ -229,6 +229,7 @@ class TimingsAccessor(Accessor):
     score_ratio_interval = Method(lambda: perfarray.score_ratio_interval)
     speedup = Method(lambda: perfarray.speedup)
     speedup_test = Method(lambda: perfarray.speedup_test)
+    split_labels = Method(lambda: perfarray.split_labels)
     steady_state = Method(lambda: perfarray.steady_state)
     stopping = Method(lambda: perfarray.stopping)
     suite_score = Method(lambda: perfarray.suite_score)

@@ -64,6 +64,9 @@ MARKS: Final = ("warmup", "censored", "failed", "copied")
 # its time
 LOOPS: Final = "loops"
 
+# Coordinate: the place of a measurement in the order of its round, from 1
+SLOT: Final = "slot"
+
 CENSORED: Final = "censored"
 FAILED: Final = "failed"
 COPIED: Final = "copied"
@@ -192,6 +195,9 @@ INTERVAL_LEVEL: Final = "interval_level"
 
 # Marks a change whose p-value gives a verdict that its interval does not show (`interval_agrees`)
 BY_PVALUE: Final = "*"
+
+# Marks a change beside which the spread of the units changed (`spread_changed`)
+OTHER_SPREAD: Final = "~"
 
 
 def is_archive(times: _Any, baseline: object = None) -> bool:

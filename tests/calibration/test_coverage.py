@@ -425,8 +425,8 @@ def test_an_unbounded_interval_covers_and_none_is_counted_apart():
         (
             {"method": "speed"},
             (
-                "method 'speed' is not known; give the public name of a function of timings, such "
-                "as 'agreement', 'compare'"
+                r"method 'speed' is not known. Give a callable f\(times, baseline\) or f\(times\), "
+                "or the name of a function: 'agreement', 'compare'"
             ),
         ),
         ({"method": "simulate"}, "method 'simulate' is not known"),
@@ -447,7 +447,7 @@ def test_an_unbounded_interval_covers_and_none_is_counted_apart():
             r"sizes\['binary'\]=0: give a whole number of at least 1",
         ),
         ({"sizes": 3}, "sizes=3: give a mapping of levels to numbers"),
-        ({"sizes": {"execution": 3, "binary": 3}}, "turns the nest inside out"),
+        ({"sizes": {"execution": 3, "binary": 3}}, "is in the wrong order"),
         ({"variances": {"binary": -1e-4}}, r"variances\['binary'\]=-0.0001 is negative"),
         (
             {"variances": {"build": 1e-4}},
@@ -483,7 +483,7 @@ def test_an_unbounded_interval_covers_and_none_is_counted_apart():
         ),
         (
             {"method": lambda _: {"lower": 0.0, "upper": 1.0}},
-            "let the answer keep it, or take batch=1",
+            "Let the answer keep this dim, or take batch=1",
         ),
     ],
 )

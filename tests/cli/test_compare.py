@@ -183,7 +183,7 @@ class TestExitCodes:
             ("--layout {machine}_x.csv", "does not match --layout '{machine}_x.csv'"),
             (
                 "--levels iteration,execution",
-                "--levels iteration,execution turns the nest inside out",
+                "--levels iteration,execution is in the wrong order",
             ),
             ("--by suite", "--by 'suite' is not a coordinate along 'benchmark'"),
             ("--method none", "--method 'none' is not known; choose one of 'fieller', "),
@@ -274,7 +274,7 @@ class TestOptions:
             "none",
         )
         assert (
-            "\n3 verdicts at once: a chance of up to 7 % to call something slower that is not"
+            "\n3 verdicts at once. With up to 7 % probability one is a false 'slower'."
             in run("compare", *sides).stdout
         )
 

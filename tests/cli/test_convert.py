@@ -337,7 +337,7 @@ def test_streamed_table():
     ("arguments", "message"),
     [
         ("big.csv out.nc --stream", "--stream writes a new Zarr store"),
-        ("other.json out.zarr --stream", "is no table that can be streamed"),
+        ("other.json out.zarr --stream", "this table cannot be streamed"),
         ("big.csv out.zarr --stream --layout {machine}.csv", "Leave out"),
     ],
 )

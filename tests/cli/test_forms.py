@@ -313,9 +313,9 @@ def test_a_label_commands_no_terminal(monkeypatch, capsys):
             "has its own answer, as --by 'suite' gives it ('int')",
         ),
         (
-            "say shared='a'; shared=() says that none does",
+            "say shared='a'; else shared=().",
             ("shared",),
-            "say --shared 'a'; --shared '' says that none does",
+            "say --shared 'a'; else --shared ''.",
         ),
         (
             "levels=('execution', 'iteration') take",

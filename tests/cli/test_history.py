@@ -304,7 +304,7 @@ def test_no_answer(results, tmp_path):
     """There is no dim of a history, or fewer commits than a change needs; no legend explains
     columns that are not there."""
     subset = write(tmp_path / "one.json", {"results": [{"command": "sleep", "times": [1.0, 1.1]}]})
-    assert "name it with --dim" in run("history", subset, code=2).stderr
+    assert "Name the dim with --dim" in run("history", subset, code=2).stderr
     short = results / f"{HASHES[0][:2]}*.json"
     assert history(short, code=2)["exit_reason"].startswith("no answer:")
     assert " since " not in history(short, "--since", HASHES[0], code=2)["exit_reason"]

@@ -73,9 +73,29 @@ def test_every_format_has_a_command():
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_a_shell_understands_the_command(name):
     """What stands between the backticks is a command or a loop of them."""
-    (command,) = re.findall("`(.*?)`", several_processes(name))
-    subprocess.run(["bash", "-n", "-c", command], check=True)
-    assert command == " ".join(command.split())
+    for compared in (False, True):
+        (command,) = re.findall("`(.*?)`", several_processes(name, compared=compared))
+        subprocess.run(["bash", "-n", "-c", command], check=True)
+        assert command == " ".join(command.split())
+        assert not compared or "new/$i" not in command.replace("old/$i new/$i", "")
+
+
+@pytest.mark.skipif(
+    shutil.which("bash") is None, reason="the commands are of a shell (since 2026-11)"
+)
+@pytest.mark.parametrize(("name", "file"), [("nanobench", "{}.json"), ("mlperf", "result_{}.txt")])
+def test_both_sides_alternate(tmp_path, name, file):
+    """Two systems are measured in six rounds: old new, new old, ..., a file of each side a round."""
+    for program in ("bench", "run_and_time.sh"):
+        write(tmp_path / program, b"#!/bin/sh\necho x >> count; wc -l < count\n").chmod(0o755)
+    (command,) = re.findall("`(.*?)`", several_processes(name, compared=True))
+    subprocess.run(["bash", "-c", command], check=True, cwd=tmp_path)
+    positions = {
+        int((tmp_path / side / file.format(number)).read_text()): side
+        for number in range(1, 7)
+        for side in ("old", "new")
+    }
+    assert [positions[place] for place in range(1, 13)] == ["old", "new", "new", "old"] * 3
 
 
 @pytest.mark.parametrize("name", ONE_PROCESS)
@@ -88,7 +108,7 @@ def test_what_the_message_names_leads_to_an_answer(tmp_path, name):
         for line in run("compare", old, new, code=2).stderr.splitlines()
         if "rest on one" in line
     ]
-    text = several_processes(format_of(tmp_path, name))
+    text = several_processes(format_of(tmp_path, name), compared=True)
     # One line for each metric in which benchmarks are judged
     assert all(
         text.replace('rename(file="session")', "--files-are session") in line for line in lines

@@ -54,7 +54,7 @@ def test_two_inputs_and_options():
     result = run(*command, "5%", "--start", "3", "--rule", "t", code=0)
     assert "then: candidate / baseline, with its interval, where the rule stops" in result.stdout
     assert result.stdout.splitlines()[-1] == "Stop: the one cell is within ±5 %"
-    assert "looked at after every unit, from --start 3 on" in in_line(result.stderr)
+    assert "looks after every unit from --start 3 on" in in_line(result.stderr)
 
 
 @pytest.mark.parametrize(

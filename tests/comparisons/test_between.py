@@ -216,7 +216,7 @@ def test_table_and_picture_show_both_widths(sides, history):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"between": (0.01,)}, "give timings of several sessions"),
+        ({"between": (0.01,)}, "Give timings of several sessions"),
         ({"between": (-0.01, 5)}, "is above 0"),
         ({"between": (0.01, 5), "method": "bca"}, "method='bca' does not go with between="),
         ({"between": (0.01, 5), "statistic": "median"}, "does not go with between="),

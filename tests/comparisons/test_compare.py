@@ -491,7 +491,7 @@ def test_few_units_on_a_side_are_noted(name, lazy):
         ]
 
     with warned(None if lazy else "rest on two executions on a side"):
-        assert codes(modes[:2], steady) == ["two_units"]
+        assert codes(modes[:2], steady) == ["few_units"]
     with warned(None if lazy else "the candidate in 1, the baseline in 0"):
         assert codes(modes, steady) == ["few_skewed_units"]
     with warned(None if lazy else "the candidate in 0, the baseline in 1"):
@@ -546,12 +546,12 @@ def test_many_pairs_say_what_nothing_corrects(suite):
     five_units = suite.isel(execution=slice(0, 5), machine=0, drop=True)
     verdicts = five_units.perf.pairwise(dim="version", shared=())
     sentence = (
-        "9 verdicts at once: a chance of up to 37 % to tell apart what does not differ "
+        "9 verdicts at once: up to 37 % probability of a false difference "
         "(correction='holm' bounds it)"
     )
     assert sentence in verdicts.perf.table().attrs["about"].split("; ")
     assert (
-        "3 verdicts at once: a chance of up to 14 %"
+        "3 verdicts at once: up to 14 % probability"
         in verdicts.sel(benchmark="fft").perf.table().attrs["about"]
     )
     assert "6 verdicts at once" in verdicts.sel(baseline="v1").perf.table().attrs["about"]

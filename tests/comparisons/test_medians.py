@@ -341,7 +341,7 @@ def test_the_suite_row_of_medians():
     assert width == pytest.approx(expected_width, rel=0.2)
     one_benchmark = SUITE.isel(benchmark=0).perf.compare("old", statistic="median")
     assert one_benchmark["suite_lower"].item() == one_benchmark["lower"].item()
-    with pytest.raises(ValueError, match="choose method='order_statistics'"):
+    with pytest.raises(ValueError, match="Choose method='order_statistics'"):
         SUITE.perf.compare("old", statistic="median", method="bca", shared="binary")
 
 

@@ -2,15 +2,19 @@
 together on both sides."""
 
 import importlib.util
+import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
 
+import perfarray
 from perfarray.comparisons.numerics.rounds import round_correlation
 
-SCRIPT = Path(__file__).parents[2] / "docs" / "scripts" / "rounds.py"
+SCRIPTS = Path(__file__).parents[2] / "docs" / "scripts"
+START = np.datetime64("2026-01-05T10:00:00", "s")
 
 
 def sessions(together=0.0, separate=0.0, n=6, seed=2):
@@ -106,11 +110,177 @@ def test_units_and_benchmarks_that_are_missing_are_left_out():
     assert round_correlation(units[1], units[0]) == pytest.approx(expected)
 
 
-def test_how_often_pairs_are_proposed():
-    """The table of the page holds: about 1 % of sides measured apart, most that share 8 %."""
-    spec = importlib.util.spec_from_file_location("rounds", SCRIPT)
+def script_of(name):
+    spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
+    return script
+
+
+def dated(starts, labels="abcdef", **coords):
+    """Return two versions of two benchmarks in sessions with labels, and the minutes after START at
+    which those of each version began."""
+    starts = np.asarray(starts, dtype=float)
+    rng = np.random.default_rng(4)
+    dates = [
+        [str(START + np.timedelta64(round(60 * minute), "s")) for minute in side] for side in starts
+    ]
+    return xr.DataArray(
+        1 + 0.01 * rng.standard_normal((2, 2, starts.shape[1])),
+        dims=("version", "benchmark", "session"),
+        coords={"version": ["old", "new"], "benchmark": ["x", "y"]}
+        | {"session": list(labels[: starts.shape[1]])}
+        | {"date": (("version", "session"), dates)}
+        | coords,
+        attrs={"units": "s", "shared_levels": "session"},
+        name="time",
+    )
+
+
+def codes_of(times, baseline="old", **options):
+    """Return the codes of the notes on rounds and their order."""
+    codes = ("dated_rounds", "undated_rounds", "fixed_order", "measured_in_rounds")
+    with warnings.catch_warnings(action="ignore", category=perfarray.PerfarrayWarning):
+        notes = times.perf.compare(baseline, **options).perf.notes()
+    return [note.code for note in notes if note.code in codes]
+
+
+@pytest.mark.parametrize(
+    ("starts", "codes"),
+    [
+        ([[0, 3, 4, 7], [1, 2, 5, 6]], ["dated_rounds"]),
+        ([[0, 2, 4, 6], [1, 3, 5, 7]], ["fixed_order", "dated_rounds"]),
+        ([[6, 4, 2, 0], [7, 5, 3, 1]], ["fixed_order", "dated_rounds"]),
+        ([[0, 10, 20, 30], [0, 10, 20, 30]], ["dated_rounds"]),
+        ([[0, 1], [3, 2]], []),
+        ([[0, 1, 2, 3], [4, 5, 6, 7]], []),
+        ([[0, 2, 4, 6], [3, 1, 5, 7]], []),
+        ([[0, 0, 0, 0], [0, 0, 0, 0]], ["undated_rounds"]),
+        ([[0, 0, 0, 0], [9, 9, 9, 9]], []),
+        ([[0, 1, 2, 3], [1, 2, 3, 4]], ["fixed_order", "dated_rounds"]),
+        ([[0, 1, 1, 2], [0, 1, 1, 2]], ["undated_rounds"]),
+        ([[0], [1]], []),
+    ],
+    ids=[
+        "alternating",
+        "old first",
+        "labels in reverse",
+        "a date a round",
+        "inside each other",
+        "one after the other",
+        "labels of other rounds",
+        "one date",
+        "a date a side",
+        "whole minutes",
+        "a date of two rounds",
+        "one round",
+    ],
+)
+def test_dates_of_labels_show_rounds(starts, codes):
+    """Rounds lie one after the other: the next begins when both sides of the last have begun. Where
+    two begin at once their order is not known."""
+    assert codes_of(dated(starts)) == codes
+    if "dated_rounds" in codes:
+        codes = [code for code in codes if code == "fixed_order"]
+        assert codes_of(dated(starts), paired="session") == codes
+
+
+def test_dates_speak_against_rounds():
+    """Sides that drift alike, one after the other, are no rounds, although they move together."""
+    drift = 1 + 0.02 * np.arange(6) ** 1.5
+    times = dated([range(6), range(10, 16)]) * drift[[3, 0, 5, 1, 4, 2]]
+    times = times.assign_attrs(units="s", shared_levels="session")
+    assert codes_of(times) == []
+    assert codes_of(times.drop_vars("date")) == ["measured_in_rounds"]
+
+
+def test_what_the_notes_say():
+    """They are asides with the number of rounds, the level, and the side that came first."""
+    notes = dated([[0, 2, 4], [1, 3, 5]]).perf.compare("new").perf.notes()
+    order, pairs = (note for note in notes if "order" in note.code or "rounds" in note.code)
+    assert order.values == {"level": "session", "rounds": 3, "first": "candidate"}
+    assert pairs.values == {"level": "session", "rounds": 3}
+    assert "paired='session'" in pairs.message
+    assert order.aside
+    assert pairs.aside
+
+
+def test_sessions_without_labels_or_dates():
+    """Numbers are no labels; labels without dates on a side make a proposal, which an execution of
+    one label does not."""
+    times = dated([[0, 3, 4, 7], [1, 2, 5, 6]])
+    assert codes_of(times.drop_vars("session")) == []
+    assert codes_of(
+        times.drop_vars("session").assign_coords(session_label=("session", [1, 2, 3, 4]))
+    ) == ["dated_rounds"]
+    assert codes_of(times.drop_vars("date")) == ["undated_rounds"]
+    assert codes_of(times.drop_vars("date").rename(session="execution")) == []
+    assert codes_of(times.rename(session="execution")) == ["dated_rounds"]
+    assert codes_of(times, method="rank", statistic="median") == []
+    dates = times["date"].values.copy()
+    for missing in ("", "unknown"):
+        dates[1, 2] = missing
+        assert codes_of(times.assign_coords(date=(("version", "session"), dates))) == [
+            "undated_rounds"
+        ]
+
+
+def test_other_inputs_have_the_same_notes():
+    """Two objects, several candidates that are all in rounds, dates of executions and benchmarks,
+    and a Dataset of several metrics."""
+    times = dated([[0, 3, 4, 7], [1, 2, 5, 6]])
+    old, new = (times.sel(version=label, drop=True) for label in ("old", "new"))
+    assert codes_of(new, old) == ["dated_rounds"]
+    third = times.sel(version=["new"]).assign_coords(version=["third"])
+    assert codes_of(xr.concat([times, third], "version")) == ["dated_rounds"]
+    later = dated([[0, 3, 4, 7], [1, 2, 9, 9]]).sel(version=["new"]).assign_coords(version=["x"])
+    assert codes_of(xr.concat([times, later], "version")) == []
+    by_benchmark = times["date"].expand_dims(benchmark=2, execution=3)
+    assert codes_of(times.expand_dims(execution=3).assign_coords(date=by_benchmark)) == [
+        "dated_rounds"
+    ]
+    both = xr.Dataset({"time": times, "energy": times.assign_attrs(units="J")})
+    assert codes_of(both, metric=["time", "energy"]) == ["dated_rounds"]
+    assert codes_of(times.chunk()) == []
+
+
+def test_units_that_one_side_lacks():
+    """They are counted, where labels are equal and nothing was measured, too; if half of a side or
+    more has no partner there are no rounds."""
+    times = dated([[0, 3, 4, 7], [1, 2, 5, 6]])
+    is_new = times["version"] == "new"
+    for number, codes in ((3, ["dated_rounds"]), (2, [])):
+        lacking = times.where(~is_new | (times["session"] < "abcd"[number]))
+        if number == 2:
+            lacking = lacking.isel(session=[0, 1, 2, 3])
+        assert codes_of(lacking) == codes
+        with pytest.warns(perfarray.PerfarrayWarning, match="of one system ha(s|ve) no partner"):
+            result = lacking.perf.compare("old", paired="session")
+        (note,) = (note for note in result.perf.notes() if note.code == "no_partner")
+        assert note.values == {"level": "session", "units": 4 - number}
+        assert set(result["n"].values.ravel()) == {number}
+        complete = times.isel(session=slice(number)).perf.compare("old", paired="session")
+        xr.testing.assert_allclose(
+            result["estimate"].drop_vars([*result["estimate"].coords]),
+            complete["estimate"].drop_vars([*complete["estimate"].coords]),
+        )
+
+
+def test_pairs_and_orders_on_simulated_truth():
+    """Rounds of 8 %, runs of 0.5 %: in pairs a change of 5 % is seen and the level is 5 %. Where the
+    second place is 5 % slower, a fixed order makes false verdicts and an alternating one none."""
+    script, rng = script_of("paired_rounds"), np.random.default_rng(6)
+    share = partial(script.verdict_share, rng, 5, experiments=1000)
+    assert share(paired=False, change=1.05) < 12
+    assert share(paired=True, change=1.05) > 99
+    assert 3.5 < share(paired=True, experiments=4000) < 6.5
+    assert share(paired=True, slot=1.05, alternate=False) > 99
+    assert share(paired=True, slot=1.05) < 1
+
+
+def test_how_often_pairs_are_proposed():
+    """The table of the page holds: about 1 % of sides measured apart, most that share 8 %."""
+    script = script_of("rounds")
     rng = np.random.default_rng(5)
     assert script.share_of_notes(rng, 6, "lognormal", experiments=600) < 2.5
     assert script.share_of_notes(rng, 5, "", 0.08, experiments=60) > 90

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import perfarray
 from perfarray.cli import app as cli
 
-CODE, SENTENCE = "one_session", "what differs between sessions is not in the interval"
+CODE, SENTENCE = "one_session", "Two sessions of one program can differ by more than this interval"
 
 CALLS = {
     "compare": {},

@@ -9,7 +9,8 @@ import xarray as xr
 from scipy import integrate, stats
 
 import perfarray
-from perfarray.comparisons.numerics.stopping import Rule, path, sequence_quantile
+from perfarray.comparisons.numerics.stopping import Rule, path
+from perfarray.numerics.sequences import sequence_quantile
 from strategies import experiments
 
 NEST = {
@@ -190,14 +191,14 @@ def test_what_is_said_of_too_few_units():
     """One, fewer than the start, not narrow enough, no spread: a note names what is missing, and
     how many would do."""
     times = perfarray.simulate(**NEST, dims={"version": ["old", "new"]}, rng=1)
-    for number, code in ((1, "single_unit"), (3, "fewer_than_start"), (12, "not_narrow")):
+    for number, code in ((1, "single_unit"), (3, "few_units"), (12, "no_goal")):
         with pytest.warns(perfarray.PerfarrayWarning):
             stopping = times.isel(execution=slice(number)).perf.stopping("old", half_width=0.002)
         assert codes(stopping) == [code]
         assert np.isnan(stopping["required"].item())
-    assert "executions would do, if further ones vary as these" in stopping.perf.notes()[0].message
+    assert "executions suffice if further ones vary as these" in stopping.perf.notes()[0].message
     assert stopping["extrapolated"] > 40
-    with pytest.warns(perfarray.PerfarrayWarning, match="ten million executions would not do"):
+    with pytest.warns(perfarray.PerfarrayWarning, match="ten million executions would not suffice"):
         times.perf.stopping(half_width=1e-7)
     with pytest.warns(
         perfarray.PerfarrayWarning, match="no 10 executions in a row that vary by 0.1 % or less"
@@ -206,7 +207,7 @@ def test_what_is_said_of_too_few_units():
     constant = perfarray.from_samples({"old": [1.0] * 5, "new": [1.0, 1.0, 1.0, 1.0, 2.0]})
     with pytest.warns(
         perfarray.PerfarrayWarning,
-        match="2 of 2 cells stop at executions that show no spread at all",
+        match="2 of 2 cells stop at executions that show no spread",
     ):
         assert (constant.perf.stopping(half_width=0.01, start=3)["required"] == 3).all()
     with pytest.warns(perfarray.PerfarrayWarning, match="2 of 2 cells have no measured value"):
@@ -279,8 +280,8 @@ def test_bad_input():
         ),
         ({"half_width": 0}, "half_width=0 is out of range"),
         ({"start": 1}, "start=1: give a whole number of at least 2"),
-        ({"paired": "execution"}, "paired='execution' is about two systems; name the baseline too"),
-        ({"dim": "version"}, "dim='version' is about two systems; name the baseline too"),
+        ({"paired": "execution"}, "paired='execution' is about two systems. Name the baseline too"),
+        ({"dim": "version"}, "dim='version' is about two systems. Name the baseline too"),
     ):
         with pytest.raises(ValueError, match=message):
             times.perf.stopping(**{"half_width": 0.01, **how})

@@ -139,3 +139,18 @@ def test_how_often_the_note_comes():
         ("all 3 %", 0.95, 1),
     ):
         assert low <= script.share_of_notes(rng, change, 20, 5, experiments=200) <= high
+
+
+@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+@pytest.mark.parametrize("noise", [0.0, 1.0])
+@pytest.mark.parametrize("options", [{}, {"shared": "execution"}, {"paired": "execution"}])
+def test_the_suite_row_is_the_t_interval_of_the_scores(noise, options):
+    """Of several benchmarks it has the limits and df of `score_ratio_interval`; a benchmark that
+    one side lacks adds nothing to either, even where nothing varies."""
+    times = suite([1.04, 1.02, 0.97, 1.3])
+    times = times if noise else times.mean("execution").broadcast_like(times).transpose(*times.dims)
+    times = times.where((times["version"] == "old") | (times["benchmark"] != "b1"))
+    row = times.perf.compare("old", **options)
+    score = times.perf.score_ratio_interval("old", method="t", **options)
+    for name in ("estimate", "lower", "upper", "df", "n"):
+        np.testing.assert_allclose(row[f"suite_{name}"], score[name], rtol=1e-12, err_msg=name)

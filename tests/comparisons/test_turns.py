@@ -41,7 +41,7 @@ def note_of(result):
 def test_one_after_the_other(coords, first, recwarn):
     (note,) = note_of(timings(**coords).perf.compare("old"))
     assert note.values["first"] == first
-    assert note.message.startswith(f"all runs of the {first} were measured before")
+    assert note.message.startswith(f"By their dates, all runs of the {first} came before")
     assert not [warning for warning in recwarn if "before" in str(warning.message)]
 
 

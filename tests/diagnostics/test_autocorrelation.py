@@ -59,7 +59,7 @@ def test_what_cannot_be_tested_is_said_with_numbers():
     all the same."""
     with pytest.warns(
         UserWarning,
-        match=r"1 of 1 cells have fewer than 30 executions\. .*11 % are seen with 10, 34 % with 30",
+        match=r"1 of 1 cells have fewer than 30 executions\. .*10 executions show 11 %, 30 show 34 %",
     ):
         result = timings([1.0, 1.2, 1.1], ("execution",)).perf.autocorrelation(dim="execution")
     assert result["pvalue"].isnull()

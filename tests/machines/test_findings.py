@@ -127,7 +127,7 @@ def test_several_suites_in_one_table(table):
         perfarray.PerfarrayWarning, match=r"rows of 2 suites: 'int' \(80 rows\), 'fp' \(58 rows\)"
     ) as caught:
         result = table.perf.explain_variation(response="performance", rng=1, splits=1).to_dataset()
-    assert caught[0].message.notes[0].code == "largest_suite"
+    assert caught[0].message.notes[0].code == "several_suites"
     assert (result.attrs["n"], dict(caught[0].message.notes[0].values)["suite"]) == (80, "int")
     all_suites = table.perf.explain_variation(
         response="performance", predictors=["suite", "cpu_mhz"], rng=1, splits=1

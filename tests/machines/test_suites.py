@@ -197,12 +197,12 @@ def test_a_model_has_the_notes_of_its_suite():
     }
     ask = {"predictors": ["threads"], "model": "ols", "groups": None, "rng": 1}
     of_performance = times.perf.explain_variation(response="performance", **ask)
-    assert [note.code for note in of_performance.notes()] == ["largest_suite"]
+    assert [note.code for note in of_performance.notes()] == ["several_suites"]
     assert of_performance.to_dataset().attrs["n"] == 16
     of_variation = times.perf.explain_variation(**ask)
     assert [note.code for note in of_variation.notes() if note.code != "few_test_units"] == [
         "single_unit",
-        "largest_suite",
+        "several_suites",
     ]
     assert of_variation.to_dataset().attrs["n"] == 8
     of_executions = times.perf.explain_variation(

@@ -108,7 +108,7 @@ def test_stopped_runs_do_not_flatter(times, limit):
     names = ("performance", "relative_variation", "execution_variance")
     with pytest.warns(
         perfarray.PerfarrayWarning,
-        match="stopped at a limit and count as at least that: a score of theirs is a bound",
+        match="stopped at a limit and count as at least that. Their score is a bound",
     ):
         table = perfarray.machine_table(marked, response=names)
     with warnings.catch_warnings(action="ignore"):

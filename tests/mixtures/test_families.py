@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import integrate, stats
 
 import perfarray
-from perfarray.mixtures.numerics.normal import Mixture
+from perfarray.mixtures.numerics.normal import NormalMixture
 from perfarray.mixtures.numerics.scale import NAMES, Scaled, moments
 from perfarray.mixtures.numerics.start import edged_classes
 
@@ -190,7 +190,8 @@ def test_narrow_weibull_values_have_a_deviation(relative):
     """That of logarithms, whose relative spread is pi / sqrt(6) over the shape, to first order."""
     shape = np.pi / np.sqrt(6) / relative
     values = Scaled(
-        Mixture(np.ones(1), np.zeros(1), np.array([1 / shape])), np.array(NAMES.index("weibull"))
+        NormalMixture(np.ones(1), np.zeros(1), np.array([1 / shape])),
+        np.array(NAMES.index("weibull")),
     )
     _, means, deviations = moments(values)
     assert deviations[0] / means[0] == pytest.approx(relative, rel=1e-9 + 2 * relative)

@@ -11,7 +11,7 @@ import perfarray
 from perfarray.mixtures.numerics import goodness_of_fit as tested
 from perfarray.mixtures.numerics.fit import FitRequest, fit_mixtures
 from perfarray.mixtures.numerics.goodness_of_fit import critical_index, fitted, ks_distance
-from perfarray.mixtures.numerics.normal import Mixture
+from perfarray.mixtures.numerics.normal import NormalMixture
 from perfarray.mixtures.numerics.scale import Scaled
 from perfarray.timings import progress
 from perfarray.timings.notes import collecting_notes
@@ -31,7 +31,9 @@ def two_modes(n=60, seed=1):
 def distances(values):
     """Fit samples as mclust does, and return their distances."""
     fits = fit_mixtures(values, None, FitRequest(tolerance=1e-5))
-    return ks_distance(values, None, Scaled(Mixture(*fits[:3]), np.zeros(len(values), int))), fits
+    return ks_distance(
+        values, None, Scaled(NormalMixture(*fits[:3]), np.zeros(len(values), int))
+    ), fits
 
 
 def test_given_samples_give_mclusts_distances(golden):
@@ -70,7 +72,9 @@ def test_the_p_value_is_that_of_many_draws(golden):
 
 def test_distance_looks_at_both_sides_of_a_step():
     """One value at the median of a mixture is half away; weights move the steps."""
-    values = Scaled(Mixture(np.array([[1.0]]), np.array([[0.0]]), np.array([[1.0]])), np.array([0]))
+    values = Scaled(
+        NormalMixture(np.array([[1.0]]), np.array([[0.0]]), np.array([[1.0]])), np.array([0])
+    )
     assert ks_distance(np.array([[0.0, np.nan]]), None, values)[0] == pytest.approx(0.5)
     assert ks_distance(np.array([[0.0, 40.0]]), np.array([[1.5, 0.5]]), values)[0] == pytest.approx(
         0.5

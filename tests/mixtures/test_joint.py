@@ -218,7 +218,7 @@ def test_contours_hold_what_they_say(times, fit):
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("time", "energy")
     with pytest.raises(
         ValueError,
-        match=r"select one label along benchmark, as in .*, or draw them beside each other",
+        match=r"Select one label along benchmark, as in .* draws them beside each other",
     ):
         fit.plot()
 

@@ -7,14 +7,14 @@ from scipy import integrate, stats
 
 import perfarray
 from perfarray.mixtures.numerics import integrals
-from perfarray.mixtures.numerics.normal import Mixture
+from perfarray.mixtures.numerics.normal import NormalMixture
 from perfarray.mixtures.numerics.scale import Scaled
 from strategies import experiments
 
 EITHER = ("normal", "lognormal")
 
 
-def difference_of_logs(*mixtures: Mixture) -> float:
+def difference_of_logs(*mixtures: NormalMixture) -> float:
     """Return E|X - Y| of mixtures whose logarithms are normal."""
     return float(integrals.difference(*(Scaled(mixture, np.array(1)) for mixture in mixtures)))
 
@@ -141,7 +141,7 @@ def test_orders_do_not_depend_on_the_scale(skewed, fits):
 def test_mean_difference_of_lognormals_is_the_integral():
     """E|X - Y| is the integral of F + G - 2 F G; points differ by what they differ."""
     x, y = (
-        Mixture(*map(np.array, column))
+        NormalMixture(*map(np.array, column))
         for column in (([0.6, 0.4], [0.0, 1.0], [0.5, 0.2]), ([1.0], [0.4], [0.3]))
     )
 
@@ -156,7 +156,8 @@ def test_mean_difference_of_lognormals_is_the_integral():
         integrate.quad(integrand, 0, 80, limit=400)[0], rel=1e-7
     )
     points = [
-        Mixture(np.array([1.0]), np.array([np.log(value)]), np.array([0.0])) for value in (2.0, 5.0)
+        NormalMixture(np.array([1.0]), np.array([np.log(value)]), np.array([0.0]))
+        for value in (2.0, 5.0)
     ]
     assert difference_of_logs(*points) == pytest.approx(3.0)
 

@@ -278,5 +278,5 @@ def test_one_session_has_its_executions(fitted, name):
     """The executions of one session are the units, and a note says what is then not in the
     answer."""
     answer = getattr(fitted["time"].expand_dims(session=1).perf, name)("a", rng=1)
-    assert "what sessions vary by is not in the answer" in answer.perf.notes()[0].message
+    assert "The variation between sessions is not in the answer" in answer.perf.notes()[0].message
     xr.testing.assert_allclose(answer, getattr(fitted["time"].perf, name)("a", rng=1))

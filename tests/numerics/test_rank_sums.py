@@ -14,9 +14,9 @@ from perfarray.numerics.rank_sums import (
     rank_limits,
     rank_pvalues,
     ratios_outside,
-    spread_pvalue,
     units_with_rank_limits,
 )
+from perfarray.numerics.spread import equal_spreads_pvalue
 
 
 def two(n, m, seed=1):
@@ -221,9 +221,9 @@ def test_spreads_are_compared_as_scipy_does():
     padded = np.append(new, np.nan)
     expected = stats.levene(np.log(new), np.log(old), center="median").pvalue
     np.testing.assert_allclose(
-        spread_pvalue(np.stack([padded, padded]), np.stack([old, old])), expected
+        equal_spreads_pvalue(np.stack([padded, padded]), np.stack([old, old]), 3), expected
     )
-    assert np.isnan(spread_pvalue(new[None, :2], old[None]))
+    assert np.isnan(equal_spreads_pvalue(new[None, :2], old[None], 3))
 
 
 def test_few_units_have_no_limits():

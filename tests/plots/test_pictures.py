@@ -446,13 +446,13 @@ TWENTY = MEANS.isel(machine=[0] * 20).assign_coords(machine=range(20))
         (
             OLD.perf.principal_components(),
             {"col": "machine"},
-            "shows all cells together and has no facets",
+            "shows all cells together, without facets",
         ),
         (MEANS, {"col": "machine", "ax": True}, "facets have a figure of their own"),
         (
             TWENTY,
             {"col": "machine"},
-            r"20 pictures of .* in 20 columns do not fit .* give col_wrap=4, or select fewer",
+            r"20 pictures of .* in 20 columns do not fit.* Give col_wrap=4, or select fewer",
         ),
     ],
 )

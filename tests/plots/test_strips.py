@@ -54,7 +54,7 @@ def test_what_cannot_lie_side_by_side_is_refused():
     for keywords in ({}, {"along": "experiment"}, {"along": "run"}):
         with pytest.raises(
             ValueError,
-            match=r"a strip lies along one dim, and \['pair', 'experiment'\] have several labels",
+            match=r"a strip lies along one dim, but \['pair', 'experiment'\] have several labels",
         ):
             pairs.perf.plot(kind="strip", **keywords)
     axes = pairs.perf.plot(kind="strip", along="experiment", col="pair").figure.axes

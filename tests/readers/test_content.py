@@ -194,7 +194,7 @@ def test_pipes_and_devices(tmp_path):
     large."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    declined = r"pipe: is a named pipe, whose end may never come; write what it gives to a file"
+    declined = r"pipe: is a named pipe, which may never end. Write its content to a file"
     for writing in (False, True):
         end = os.open(pipe, os.O_RDWR) if writing else None
         for reading in (perfarray.read, perfarray.read_archive):

@@ -151,7 +151,7 @@ def test_the_folder_of_a_project(tmp_path):
         perfarray.PerfarrayWarning, match="sort/vec/8: baseline 'base' is a copy of 'new'"
     ) as caught:
         archive = perfarray.read_archive(tmp_path)
-    assert [note.code for note in caught[0].message.notes] == ["copied_baseline"]
+    assert [note.code for note in caught[0].message.notes] == ["marked_copies"]
     assert dict(archive.sizes) == {"benchmark": 2, "baseline": 2, "execution": 1, "iteration": 2}
     copied = archive["copied"].all("iteration").squeeze("execution")
     assert copied.sel(baseline="base").values.tolist() == [True, False]

@@ -313,7 +313,7 @@ def test_a_pattern_in_a_folder(tmp_path):
         (
             '{"b": {"c": [null, 1]}}',
             {},
-            "say where its numbers are, of which 'b/c/1' is the first: pattern=",
+            "say where its numbers are. The first is 'b/c/1'. pattern=",
         ),
         ('{"a": [null]}', {}, "it has no number"),
         ("[" * 900 + "]" * 900, {}, "it has no number"),

@@ -8,7 +8,7 @@ import pytest
 import perfarray
 from readers.files_of_our_own import reader, readings, refusals, write
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*counts of instructions have no noise")
+pytestmark = pytest.mark.filterwarnings("ignore:.*Counts of instructions have no noise")
 
 read = reader("summary.json")
 
@@ -52,7 +52,7 @@ def older(diff):
 
 
 LABELS = {"benchmark": ["file::group::bench::short", "file::group::bench::long"]}
-NOTE = "no noise: there is one of each, a difference is exact"
+NOTE = "no noise: there is one of each, and a difference is exact"
 
 test_what_is_read = readings(
     read,

@@ -104,9 +104,8 @@ class TestPaths:
                 3,
                 TypeError,
                 (
-                    "paths must be a folder, a glob pattern, a list of files or a mapping of "
-                    "labels to "
-                    "those; got int"
+                    "paths is int. Give a folder, a glob pattern, a list of files, or a mapping "
+                    "of labels to those"
                 ),
             ),
             ([3], TypeError, "a path must be text or path-like; got 3"),
@@ -219,9 +218,9 @@ test_layouts = readings(
             ),
             {
                 "session_label": [[str(day), str(day + 1)] for day in range(6)],
-                "notes": ["numbered_apart"],
+                "notes": ["numbering"],
             },
-            r"name 7 different labels of 'session', .* 2 of them in one place: .* inside 'machine'",
+            r"name 7 different labels of 'session', .* 2 of them together.* inside 'machine'",
         ),
         (
             "sessions of different builds differ, even if their names are equal",

@@ -259,7 +259,7 @@ def test_what_cannot_be_streamed(table, tmp_path, monkeypatch, reason, suffix):
     [
         (
             lambda table: pd.concat([table, table.iloc[[3]]]),
-            "repeat a measurement, the first is row 91 under the header",
+            "repeat a measurement. The first is row 91 under the header",
         ),
         (
             lambda table: table.assign(time_ms=table["time_ms"].where(table.index != 40, -1.0)),
@@ -362,7 +362,7 @@ def test_what_a_killed_program_leaves_is_hidden_and_removed(table, tmp_path):
             r"blank\.parquet: has a column twice: 'benchmark'; rename or remove one",
         ),
         ("short.csv", FileError, r"short\.csv: is not a table"),
-        ("other.json", FileError, "is no table that can be streamed"),
+        ("other.json", FileError, "this table cannot be streamed"),
         ("missing.csv", FileNotFoundError, "there is no such file"),
         ("empty", FileNotFoundError, "no files found"),
     ],

@@ -239,7 +239,7 @@ test_what_is_wrong_is_said = refusals(
         ),
         (
             "benchmark,execution,iteration,time\nfft,0,0,1\nfft,0,1,2\nfft,0,1,3\n",
-            r"1 rows repeat a measurement, the first is row 3 under the header \(benchmark=fft, ",
+            r"1 rows repeat a measurement. The first is row 3 under the header \(benchmark=fft, ",
         ),
         (
             "# units: s\nbenchmark,time_ms\nfft,5\n",
@@ -388,3 +388,27 @@ def test_a_column_has_one_type_however_late_a_text_comes(tmp_path):
         tmp_path, "".join(["benchmark,execution,power,time\n", *rows, f"fft,{n_rows - 1},x,2.5\n"])
     )
     assert set(times["power"].values.ravel().tolist()) == {"01", "x"}
+
+
+@pytest.mark.parametrize(
+    "header", ["benchmark,version,execution,time", "benchmark,threads,session,time_ms"]
+)
+@pytest.mark.parametrize("labels", [("1", "2"), ("1", "02"), ("fft", "sort"), ("-3", "1.0")])
+@pytest.mark.parametrize(
+    "values", [("1", "2"), ("1", "2.5"), ("0.1", "1e-3"), ("3", "12345678901")]
+)
+def test_small_tables_are_read_as_large_ones(tmp_path, header, labels, values):
+    """A small table of plain cells is parsed at once, and one with quotes or many rows by pandas:
+    labels, numbers and their types are the same."""
+    rows = [
+        (label, label, str(run), value)
+        for label in labels
+        for run, value in enumerate(values, start=3)
+    ]
+    plain = "\n".join([header, *map(",".join, rows)])
+    quoted = "\n".join([header, *(f'"{row[0]}",{",".join(row[1:])}' for row in rows)])
+    small, large = read(tmp_path, plain), read(tmp_path, quoted)
+    assert small.identical(large)
+    assert {name: small[name].dtype for name in small.variables} == {
+        name: large[name].dtype for name in large.variables
+    }

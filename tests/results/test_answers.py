@@ -79,6 +79,15 @@ SIMULATED = {
     "trend": lambda: perfarray.trend(STEP * (1 + STEP["commit"] % 2 / 999)),
     "next_measurement": lambda: SIMULATED["change_points"]().perf.next_measurement(),
     "power": lambda: perfarray.power("compare", ratio=0.9, **NEST),
+    "thresholds": lambda: perfarray.calibrate(
+        perfarray.simulate(
+            sizes={"session": 20, "execution": 5},
+            variances={"session": 1e-4, "execution": 1e-4},
+            dims={"benchmark": 5},
+            rng=1,
+        ),
+        rules=None,
+    ),
 }
 TABLES = [name for name, kind in KINDS.items() if kind.layout is not PLAIN]
 

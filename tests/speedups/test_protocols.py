@@ -101,7 +101,7 @@ def test_limits_at_the_ends(wild, limits):
     )
     with pytest.warns(
         perfarray.PerfarrayWarning,
-        match="1 of 1 cells have a limit at 95 % that is 0 or infinite: measure more executions",
+        match="1 of 1 cells have a limit at 95 % that is 0 or infinite. Measure more executions",
     ):
         speedup = times.perf.speedup("old", confidence_level=0.95).squeeze()
     assert (speedup["lower"].item(), speedup["upper"].item()) == pytest.approx(limits, rel=1e-4)
@@ -315,7 +315,7 @@ def test_a_missing_sample_and_a_slower_benchmark(suite):
     suite.loc[{"benchmark": "c", "version": "new"}] = np.nan
     with pytest.warns(
         UserWarning,
-        match=r"1 of 5 cells have no measured value on one side; their answers are NaN: "
+        match=r"1 of 5 cells have no measured value on one side. Their answers are NaN: "
         r"'new, c'|'c, new'",
     ) as caught:
         result = suite.perf.speedup_test("old")

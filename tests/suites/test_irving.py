@@ -135,7 +135,7 @@ def test_table_6_by_ranks(pair):
     tests = times.perf.hierarchical_performance_test("slow", sides="one")
     assert (tests["confidence"] > 0.95).all()
     assert float(np.abs(tests["speedup"] / RANKS_6[pair] - 1).min()) < 0.01
-    with pytest.warns(UserWarning, match="measure 4 executions a side, or give sides='one'"):
+    with pytest.warns(UserWarning, match="Measure 4 executions a side, or give sides='one'"):
         none = times.perf.hierarchical_performance_test("slow")
     assert none[["confidence", "pvalue", "speedup"]].to_dataarray().isnull().all()
 
@@ -302,7 +302,7 @@ def test_real_machines_have_the_five_numbers_of_numpy(reports):
     """Minimum, maximum and median of the score of 33 machines by plain NumPy; quartiles in
     order."""
     with pytest.warns(
-        perfarray.PerfarrayWarning, match="executions move together"
+        perfarray.PerfarrayWarning, match="executions of the benchmarks move together"
     ):  # on some machine a run is slow in all benchmarks
         five = reports.perf.five_number_summary(method="exact")
     values = reports.transpose("machine", "benchmark", "execution").values
@@ -327,7 +327,9 @@ def test_real_machines_have_the_five_numbers_of_numpy(reports):
 def test_real_machines_vary_as_the_closed_form_says(reports):
     """Relative variation of every machine with three runs, from the weights 7/27, 13/27 and 7/27 of
     the bootstrap median."""
-    with pytest.warns(perfarray.PerfarrayWarning, match="executions move together"):
+    with pytest.warns(
+        perfarray.PerfarrayWarning, match="executions of the benchmarks move together"
+    ):
         variation = reports.perf.relative_variation()
     three = reports.isel(machine=(reports.notnull().sum("execution") == 3).all("benchmark").values)
     assert three.sizes["machine"] >= 25
@@ -343,14 +345,14 @@ def test_real_machines_vary_as_the_closed_form_says(reports):
 
 
 @pytest.mark.filterwarnings(
-    "ignore:benchmarks are taken for independent:UserWarning"
+    "ignore:executions of the benchmarks move together:UserWarning"
 )  # they do move together a little
 def test_real_machines_differ_by_the_interval_of_numpy(reports):
     """Limits of every machine against the first: Welch and Satterthwaite on the log scale, by plain
     NumPy and SciPy's t."""
     name = reports["machine"].values[0]
     with pytest.warns(
-        UserWarning, match="executions move together"
+        UserWarning, match="executions of the benchmarks move together"
     ):  # on some machine a run is slow in all benchmarks
         interval = reports.perf.score_ratio_interval(name, dim="machine")
     values = reports.transpose("machine", "benchmark", "execution").values
@@ -372,13 +374,13 @@ def test_real_machines_differ_by_the_interval_of_numpy(reports):
         )
 
 
-@pytest.mark.filterwarnings("ignore:benchmarks are taken for independent:UserWarning")
+@pytest.mark.filterwarnings("ignore:executions of the benchmarks move together:UserWarning")
 def test_real_machines_under_every_method(reports):
     """Test, ranks, plan, components and clusters answer for every machine, and p-values and shares
     are shares."""
     name = reports["machine"].values[0]
     exchanged = reports.perf.randomization_test(name, dim="machine", rng=1, shared=())
-    with pytest.warns(UserWarning, match="29 of 32 cells have no benchmark with runs enough"):
+    with pytest.warns(UserWarning, match="29 of 32 cells have no benchmark with enough runs"):
         two = reports.perf.hierarchical_performance_test(name, dim="machine")
     ranked = reports.perf.hierarchical_performance_test(name, dim="machine", sides="one")
     with pytest.warns(

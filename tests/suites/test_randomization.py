@@ -104,7 +104,7 @@ def test_few_pairs_are_said():
     benchmark there are enough."""
     times = timings([1.0] * 3)
     with pytest.warns(
-        perfarray.PerfarrayWarning, match=r"so few pairs of executions.*shared=\(\)"
+        perfarray.PerfarrayWarning, match=r"too few pairs of executions.*shared=\(\)"
     ) as caught:
         tests = times.perf.randomization_test("old", paired="execution", method="exact")
     assert [note.code for note in caught[0].message.notes] == ["few_exchanges"]

@@ -152,7 +152,7 @@ def test_the_smaller_side_ends_the_search_and_is_named():
     assert len(caught) == 1
     assert (plan["n_candidate"].item(), plan["n_baseline"].item()) == (5, 12)
     assert plan["runs"].values.tolist() == [3, 4, 5]
-    assert "as many on both sides" in plan.attrs["question"]
+    assert "on each side" in plan.attrs["question"]
 
 
 def test_why_no_number_of_runs_is_enough_is_said():
@@ -169,7 +169,7 @@ def test_why_no_number_of_runs_is_enough_is_said():
     (message,) = [warning.message for warning in caught]
     assert [(note.code, note.values["cells"], note.values["of"]) for note in message.notes] == [
         ("no_value", 1, 4),
-        ("fewer_than_start", 1, 4),
+        ("few_units", 1, 4),
     ]
     assert "1 of 4 cells have fewer than start=3 runs" in str(message)
     assert "no benchmark measured on both sides" in str(message)

@@ -145,7 +145,7 @@ def test_a_mean_is_never_taken_over_another_suite(suite):
     with pytest.warns(
         UserWarning,
         match=(
-            "1 of 4 labels of 'benchmark' were not measured in every cell and are left out of all"
+            "1 of 4 labels of 'benchmark' were not measured in every cell. They are left out of all"
         ),
     ) as caught:
         scores = times.perf.suite_score()
@@ -170,7 +170,7 @@ def test_a_ratio_is_over_benchmarks_of_both_sides(suite):
         with pytest.warns(
             UserWarning,
             match=(
-                "missing in some cells: 'zip'; each ratio is over the benchmarks measured on "
+                "missing in some cells: 'zip'. Each ratio is over the benchmarks measured on "
                 "both sides"
             ),
         ):
@@ -201,7 +201,7 @@ def test_a_cell_without_data_lacks_no_benchmark(suite, name, keywords):
     messages = (
         []
         if name in WITHOUT_BASELINE
-        else ["1 of 4 cells have no benchmark measured on both sides; their answers are NaN"]
+        else ["1 of 4 cells have no benchmark measured on both sides. Their answers are NaN."]
     )
     assert [str(warning.message) for warning in caught] == messages
     assert "unmatched" not in result.attrs
@@ -685,7 +685,7 @@ def test_ranks_that_cannot_say_anything(suite):
     with pytest.warns(
         UserWarning,
         match=(
-            "2 of 2 cells have no benchmark with runs enough.*measure 4 executions a side, or "
+            "2 of 2 cells have no benchmark with enough runs.*Measure 4 executions a side, or "
             "give sides='one': 3 do"
         ),
     ) as caught:

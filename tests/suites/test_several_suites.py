@@ -272,9 +272,7 @@ class TestOtherTimings:
         answer = ask(self.NEW, name, self.OLD.isel(benchmark=slice(0, 4)))
         assert answer["suite"].values.tolist() == ["s0"]
         messages = [
-            note.message
-            for note in answer.perf.notes()
-            if note.code in ("unmatched", "suites_without_answer")
+            note.message for note in answer.perf.notes() if note.code in ("unmatched", "unanswered")
         ]
         assert any("b004" in message or "'s1'" in message for message in messages)
 
@@ -336,8 +334,7 @@ class TestNotes:
             if note.code == "move_together"
         )
         assert (
-            "s0: benchmarks are taken for independent, but their executions move together in 1 "
-            "of 3 cells ('m2')"
+            "s0: executions of the benchmarks move together in 1 of 3 cells ('m2')"
         ) in note.message
 
 

@@ -349,9 +349,9 @@ def test_an_extra_label_that_is_misspelt_is_named():
         pd.Series(weights).rename_axis("benchmark").to_xarray(),
     ):
         (note,) = times.perf.suite_score(weights=mapping).perf.notes()
-        assert (note.code, note.aside) == ("unused_weights", True)
+        assert (note.code, note.aside) == ("unused", True)
         assert note.message == (
-            "weights for what is no label of 'benchmark' are left out: 'srot1' (there is 'sort1')"
+            "Weights for what is no label of 'benchmark' are left out: 'srot1' (there is 'sort1')"
         )
     costs = {"execution": 1}
     for method, choices in {
@@ -364,7 +364,7 @@ def test_an_extra_label_that_is_misspelt_is_named():
         "plan_suite": {"baseline": "old", "costs": costs, "budget": 1000},
     }.items():
         result = getattr(times.perf, method)(weights=weights, **choices)
-        assert "unused_weights" in [note.code for note in result.perf.notes()]
+        assert "unused" in [note.code for note in result.perf.notes()]
 
 
 @pytest.mark.parametrize("weights", ["equal", 3.0])

@@ -4,9 +4,9 @@ import pytest
 
 from perfarray.tables.descriptions.hardware import (
     Cache,
-    Counts,
     Disk,
     Memory,
+    ProcessorCounts,
     cache,
     clock,
     counts,
@@ -79,10 +79,10 @@ from perfarray.tables.descriptions.software import (
         (disk, "960 GB SSD SATA", Disk(960.0, 1.0, None, True)),
         (disk, "SAN", Disk()),
         # 0 is not a count.
-        (counts, "384 cores, 16 chips, 2 threads/core", Counts(384, 16, None, 2)),
-        (counts, "1 core, 1 chip, 1 core/chip", Counts(1, 1, 1, None)),
-        (counts, "-1 cores, 0 chips, (?) threads/core", Counts()),
-        (counts, "could not determine", Counts()),
+        (counts, "384 cores, 16 chips, 2 threads/core", ProcessorCounts(384, 16, None, 2)),
+        (counts, "1 core, 1 chip, 1 core/chip", ProcessorCounts(1, 1, 1, None)),
+        (counts, "-1 cores, 0 chips, (?) threads/core", ProcessorCounts()),
+        (counts, "could not determine", ProcessorCounts()),
         # Family and version; a width in bits is not a version.
         (
             operating_system,

@@ -198,6 +198,24 @@ test_what_a_table_says = readings(
 )
 
 
+def test_a_missing_label_is_not_the_label_unknown():
+    """Rows without a label are another dim label than rows labelled `unknown`, and a note says so;
+    a label `missing` keeps its rows, too."""
+    for labels, missing in (
+        (["m1", None, "unknown"], "missing"),
+        (["unknown", "missing", None], "missing_2"),
+    ):
+        frame = pd.DataFrame({"machine": labels, "time": [1.0, 2.0, 3.0]})
+        with pytest.warns(
+            perfarray.PerfarrayWarning,
+            match=f"'machine' has the label 'unknown', and 1 row without .* get the label '{missing}'",
+        ) as caught:
+            times = frame.perf.to_timings()
+        assert [note.code for note in caught[0].message.notes] == ["missing_label"]
+        expected = [missing if label is None else label for label in labels]
+        check(times, machine=expected, time=[[1.0], [2.0], [3.0]])
+
+
 def test_tables_are_read_whatever_their_index():
     """Index levels are columns; repeated cells raise, and the message shows the first."""
     frame, keywords = long_table(), {"binary": "build", "execution": "process"}
@@ -207,7 +225,7 @@ def test_tables_are_read_whatever_their_index():
         .equals(frame.perf.to_timings(**keywords))
     )
     message = (
-        "1 rows repeat a cell that already has a value, the first at benchmark=a, execution=0, "
+        "1 rows repeat a cell that already has a value. The first is benchmark=a, execution=0, "
         "iteration=0"
     )
     with pytest.raises(ValueError, match=message):

@@ -178,8 +178,8 @@ def test_the_slow_end_of_rates_is_told(times, ask):
     """The minimum of rates is that of the slowest runs; of times, and the best of either, there is
     nothing to say."""
     rates = as_rates(1 / times)
-    assert "slow_end" in codes(ask(rates, "min"))
-    assert "slow_end" not in codes(ask(rates, "best")) + codes(ask(times, "min"))
+    assert "direction" in codes(ask(rates, "min"))
+    assert "direction" not in codes(ask(rates, "best")) + codes(ask(times, "min"))
 
 
 def test_principal_components_of_the_best():
@@ -197,7 +197,7 @@ def test_principal_components_of_the_best():
         .perf.principal_components()
     )
     np.testing.assert_allclose(components["score"], expected["score"], rtol=1e-12)
-    assert "slow_end" in codes(rates.perf.principal_components(statistic="min"))
+    assert "direction" in codes(rates.perf.principal_components(statistic="min"))
 
 
 @pytest.mark.parametrize("ask", [RATIOS[0], *SPREADS])

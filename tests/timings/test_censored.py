@@ -146,7 +146,7 @@ class TestCompare:
             "drop",
             6,
         )
-        assert [note.code for note in verdicts.perf.notes()] == ["censored", "two_units"]
+        assert [note.code for note in verdicts.perf.notes()] == ["censored", "few_units"]
         assert (
             SIX_OF_EIGHT.assign_coords(failed=SIX_OF_EIGHT["censored"])
             .perf.compare("old")["verdict"]

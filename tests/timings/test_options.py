@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 import perfarray
-from perfarray.timings.options import Options, engine, options
+from perfarray.timings.options import ActiveOptions, engine, options
 
 pytest.importorskip("numba")
 
@@ -91,8 +91,8 @@ def test_limits_stay_where_a_call_does_not_name_them():
         with perfarray.set_options(max_padding=7, allow_outside=True):
             assert options()[3:5] == (5, 7)
             assert options().allow_outside is True
-        assert options() == Options(max_cells=5)
-    assert options() == Options()
+        assert options() == ActiveOptions(max_cells=5)
+    assert options() == ActiveOptions()
     for wrong in (
         {"max_cells": 0},
         {"max_file_bytes": 1.5},

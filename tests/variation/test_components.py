@@ -171,7 +171,7 @@ def test_one_cell_in_trouble_is_counted_in_one_warning(method):
     times = timings(0.1, benchmarks=5)
     times[1], times[2], times[3, 1:] = np.nan, 3.0, np.nan
     with pytest.warns(
-        UserWarning, match="1 of 5 cells have no measured value; their answers are NaN"
+        UserWarning, match="1 of 5 cells have no measured value. Their answers are NaN"
     ) as caught:
         fit = times.perf.variance_components(method=method)
     assert len(caught) == 1

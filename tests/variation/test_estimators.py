@@ -152,10 +152,10 @@ def test_best_is_the_undisturbed_end():
     rates = (1 / times["time"]).assign_attrs(units="ops/s", better="higher")
     assert estimate(times, "best") == estimate(rates, "best") == 1.0
     with pytest.warns(
-        perfarray.PerfarrayWarning, match="higher is better here: 'min' takes the slowest runs"
+        perfarray.PerfarrayWarning, match="Higher is better here, so 'min' takes the slowest runs"
     ) as caught:
         assert estimate(rates, "min") == 0.25
-    assert [note.code for note in caught[0].message.notes] == ["slow_end"]
+    assert [note.code for note in caught[0].message.notes] == ["direction"]
     stability = overlapping(rates, group_sizes=(1, 2), statistics=("best",))
     assert_allclose(
         stability["estimate"].sel(group_size=2, statistic="best"), np.mean([1.0, 0.5, 1.0])

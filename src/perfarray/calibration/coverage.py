@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfarray.calibration.designs import EXPERIMENT, Numbers, Point, Study
+from perfarray.calibration.designs import EXPERIMENT, DesignPoint, Numbers, Study
 from perfarray.calibration.experiments import simulated
 from perfarray.calibration.methods import (
     COMPONENTS,
     MEAN,
     RATIO,
     TRUTHS,
-    Method,
+    CalibratedMethod,
     ask,
     check_method,
     decided,
@@ -137,7 +137,7 @@ def coverage(
     if not checked.truth:
         raise ValueError(
             f"{checked.name} has no interval whose truth is known from sizes, variances and "
-            f"ratio; {listed(TRUTHS)} have"
+            f"ratio. {listed(TRUTHS)} have one"
         )
     if checked.truth == COMPONENTS and ignored:
         raise ValueError(
@@ -154,7 +154,9 @@ def coverage(
     )
 
 
-def _judge_interval(method: Method, sides: list[xr.DataArray], point: Point) -> xr.Dataset:
+def _judge_interval(
+    method: CalibratedMethod, sides: list[xr.DataArray], point: DesignPoint
+) -> xr.Dataset:
     answer = ask(method, sides)
     if "lower" not in answer or "upper" not in answer:
         raise ValueError(
@@ -405,9 +407,14 @@ def _count_decisions(
 
 
 def _judge_decision(
-    method: Method, sides: list[xr.DataArray], point: Point, *, threshold: xr.DataArray, risk: float
+    method: CalibratedMethod,
+    sides: list[xr.DataArray],
+    point: DesignPoint,
+    *,
+    threshold: xr.DataArray,
+    risk: float,
 ) -> xr.Dataset:
-    if "threshold" in method.takes:  # a method with its own threshold is called for each
+    if "threshold" in method.takes:  # A method with its own threshold is called once per threshold.
         decisions = [
             decided(method, ask(method, sides, threshold=value), value, risk)
             for value in threshold.values.ravel().tolist()
@@ -422,7 +429,7 @@ def _judge_decision(
     truth = xr.DataArray(np.log(point.ratio))
     truth = truth.mean(
         [dim for dim in truth.dims if dim not in decision["seen"].dims]
-    )  # a suite's, of an answer for the suite
+    )  # For an answer of the suite, take that of the suite.
     opposite = decision["seen"] & (decision["direction"] * truth < 0)
     return xr.Dataset(
         {

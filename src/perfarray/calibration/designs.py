@@ -53,7 +53,7 @@ class Study:
     progress: bool | None
 
 
-class Point(NamedTuple):
+class DesignPoint(NamedTuple):
     """One point of a map: the systems to draw, their true ratio and variances, and a random key."""
 
     sides: tuple[Side, ...]
@@ -84,7 +84,7 @@ class Design:
         """The levels that a method sees."""
         return tuple(level for level in self.levels if level not in self.hidden)
 
-    def points(self, key: Key) -> Iterator[Point]:
+    def points(self, key: Key) -> Iterator[DesignPoint]:
         """Yield the points of the map, the last dim fastest."""
         words = cell_keys([self.map], ()).transpose(*self.map.dims).values
         for index in np.ndindex(self.map.shape):
@@ -94,7 +94,7 @@ class Design:
             )
             truth = xr.DataArray([array.values for array in arrays], dims=(LEVEL, *arrays[0].dims))
             sides = tuple(self._side(side, at) for side in range(self.systems))
-            yield Point(
+            yield DesignPoint(
                 sides,
                 self.ratio.isel(at, missing_dims="ignore"),
                 truth,
@@ -128,7 +128,7 @@ class Design:
             pairs=self.pairs,
         )
 
-    def draw_timings(self, point: Point, first: int, count: int) -> list[xr.DataArray]:
+    def draw_timings(self, point: DesignPoint, first: int, count: int) -> list[xr.DataArray]:
         """Draw some experiments: the timings of each system as the method gets them."""
         arrays = draw_experiments(point.sides, self.draw, point.key, first, count)
         hidden = [self.levels.index(level) for level in self.hidden]
@@ -190,7 +190,9 @@ def check_design(study: Study, *, two: bool) -> Design:
         ratio=_labelled(ratio, labels),
         draw=check_distribution(study.distribution),
         autocorrelation=tuple(
-            check_correlation(neighbours.get(level, 0.0), f"autocorrelation[{level!r}]", least=-1.0)
+            check_correlation(
+                neighbours.get(level, 0.0), f"autocorrelation[{level!r}]", lowest=-1.0
+            )
             for level in levels
         ),
         shared={

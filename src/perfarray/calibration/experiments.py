@@ -8,8 +8,8 @@ from contextlib import nullcontext
 
 import xarray as xr
 
-from perfarray.calibration.designs import EXPERIMENT, Point, Study, check_design
-from perfarray.calibration.methods import Method, with_defaults
+from perfarray.calibration.designs import EXPERIMENT, DesignPoint, Study, check_design
+from perfarray.calibration.methods import CalibratedMethod, with_defaults
 from perfarray.timings.notes import with_notes
 from perfarray.timings.progress import progress_bar
 from perfarray.timings.streams import describe_key, key_of
@@ -25,12 +25,12 @@ UPDATES, LEAST = (
 )  # steps of the progress bar, and the least cost of one: a call costs more than few experiments
 
 Judge = Callable[
-    [Method, list[xr.DataArray], Point], xr.Dataset
+    [CalibratedMethod, list[xr.DataArray], DesignPoint], xr.Dataset
 ]  # the outcome of each experiment, by method and timings
 
 
 def simulated(
-    method: Method,
+    method: CalibratedMethod,
     study: Study,
     judge: Judge,
     summary: Callable[[xr.Dataset], xr.Dataset],

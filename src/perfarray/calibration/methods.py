@@ -45,7 +45,7 @@ VARIABLES: Final = (
 )
 
 
-class Method(NamedTuple):
+class CalibratedMethod(NamedTuple):
     """A method with its arguments.
 
     `takes` are the names that it accepts, `truth` is what its limits are about ("" for a test).
@@ -60,7 +60,7 @@ class Method(NamedTuple):
     public: bool
 
 
-def check_method(method: str | Callable[..., Any], options: Mapping[str, Any]) -> Method:
+def check_method(method: str | Callable[..., Any], options: Mapping[str, Any]) -> CalibratedMethod:
     """Return the method of a public name, or a callable of timings (and a baseline)."""
     name = (
         method
@@ -73,10 +73,8 @@ def check_method(method: str | Callable[..., Any], options: Mapping[str, Any]) -
     parameters = inspect.signature(function).parameters if callable(function) else {}
     if function is None or not parameters or (public and next(iter(parameters)) != "times"):
         raise ValueError(
-            f"method {method!r} is not known; give the public name of a function of timings, "
-            "such as "
-            f"{listed(sorted((*TRUTHS, *TESTS)), 20)}, or a callable f(times, baseline), or "
-            "f(times)"
+            f"method {method!r} is not known. Give a callable f(times, baseline) or f(times), or "
+            f"the name of a function: {listed(sorted((*TRUTHS, *TESTS)), 20)}"
         )
     positional = [
         parameter
@@ -95,12 +93,16 @@ def check_method(method: str | Callable[..., Any], options: Mapping[str, Any]) -
             f"{name} takes no {listed(unknown)}; what it takes is "
             f"{listed([*parameters][1 + two :], 40)}"
         )
-    return Method(name, function, two, truth, dict(options), takes, public)
+    return CalibratedMethod(name, function, two, truth, dict(options), takes, public)
 
 
 def with_defaults(
-    method: Method, levels: Sequence[str], dims: Sequence[str], confidence_level: float, rng: str
-) -> Method:
+    method: CalibratedMethod,
+    levels: Sequence[str],
+    dims: Sequence[str],
+    confidence_level: float,
+    rng: str,
+) -> CalibratedMethod:
     """Return the method with default arguments, where it takes them and the caller gave none."""
     defaults: dict[str, Any] = {"confidence_level": confidence_level, "rng": rng} | (
         {"levels": tuple(levels)} if method.public else {}
@@ -116,18 +118,23 @@ def with_defaults(
     )
 
 
-def ask(method: Method, sides: Sequence[xr.DataArray], **more: Any) -> dict[str, xr.DataArray]:
+def ask(
+    method: CalibratedMethod, sides: Sequence[xr.DataArray], **options: Any
+) -> dict[str, xr.DataArray]:
     """Call a method on some experiments, and return the parts of its answer along `experiment`."""
     count = sides[0].sizes[EXPERIMENT]
     if method.options.get("correction") is not None and count > 1:
         # A correction is over all verdicts of a call, and each experiment is a family.
-        parts = [
-            ask(method, [side.isel({EXPERIMENT: [number]}) for side in sides], **more)
+        single_answers = [
+            ask(method, [side.isel({EXPERIMENT: [number]}) for side in sides], **options)
             for number in range(count)
         ]
-        return {name: xr.concat([part[name] for part in parts], EXPERIMENT) for name in parts[0]}
+        return {
+            name: xr.concat([single_answer[name] for single_answer in single_answers], EXPERIMENT)
+            for name in single_answers[0]
+        }
     with collecting_notes():
-        answer = method.function(*sides, **method.options | more)
+        answer = method.function(*sides, **method.options | options)
     if not isinstance(answer, Mapping):
         answer = {name: getattr(answer, name, None) for name in VARIABLES}
     variables = answer.data_vars if isinstance(answer, xr.Dataset) else answer
@@ -144,7 +151,7 @@ def ask(method: Method, sides: Sequence[xr.DataArray], **more: Any) -> dict[str,
     return answers
 
 
-def _along_experiments(value: Any, name: str, method: Method, count: int) -> xr.DataArray:
+def _along_experiments(value: Any, name: str, method: CalibratedMethod, count: int) -> xr.DataArray:
     """Return a part of an answer along `experiment`, which is the first axis of plain arrays."""
     array: xr.DataArray = value
     if not isinstance(value, xr.DataArray):
@@ -154,9 +161,9 @@ def _along_experiments(value: Any, name: str, method: Method, count: int) -> xr.
         array = array.expand_dims(EXPERIMENT)
     if array.sizes.get(EXPERIMENT) != count:
         raise ValueError(
-            f"{name} of the answer of {method.name} has the dims {dict(array.sizes)}, and "
-            f"{count} experiments were given at once, along "
-            f"the dim {EXPERIMENT!r}: let the answer keep it, or take batch=1"
+            f"{name} of the answer of {method.name} has the dims {dict(array.sizes)}. It needs "
+            f"{count} experiments along the dim {EXPERIMENT!r}. Let the answer keep this dim, or "
+            "take batch=1"
         )
     return array.drop_vars(
         [name for name in array.coords if name not in array.dims or name == EXPERIMENT]
@@ -164,7 +171,7 @@ def _along_experiments(value: Any, name: str, method: Method, count: int) -> xr.
 
 
 def decided(
-    method: Method, answer: Mapping[str, xr.DataArray], threshold: Any, risk: float
+    method: CalibratedMethod, answer: Mapping[str, xr.DataArray], threshold: Any, risk: float
 ) -> xr.Dataset:
     """Return whether the method sees a difference in every experiment.
 
@@ -217,7 +224,7 @@ def decided(
 
 
 def _direction(
-    method: Method, answer: Mapping[str, xr.DataArray], significant: xr.DataArray
+    method: CalibratedMethod, answer: Mapping[str, xr.DataArray], significant: xr.DataArray
 ) -> Any:
     """Return the direction of the difference that a test sees: 0 where it gives none."""
     if method.name in ONE_SIDED:

@@ -20,7 +20,7 @@ Judged = tuple[
 ]  # for every comparison, whether a difference is seen, and whether there is an answer
 
 
-class Rule(NamedTuple):
+class AlarmRule(NamedTuple):
     """A rule by name, the tools that use it, and its function of both sides of many comparisons."""
 
     name: str
@@ -60,7 +60,7 @@ RULES: Final[Mapping[str, tuple[str, Callable[[Floats, Floats, float], Judged]]]
 
 def check_rules(
     rules: Any, levels: Sequence[str], threshold: float, confidence_level: float, rng: str
-) -> list[Rule]:
+) -> list[AlarmRule]:
     """Return the rules of some names, or of callables of two sides."""
     names_or_callables = (
         [rules]
@@ -74,7 +74,7 @@ def check_rules(
             f"rules={rules!r}: give at least one of {listed((OURS, *RULES))}, the name of a "
             "method, or a callable"
         )
-    checked: list[Rule] = []
+    checked: list[AlarmRule] = []
     risk = round(1 - confidence_level, 12)
     for rule in names_or_callables:
         name = (
@@ -82,7 +82,7 @@ def check_rules(
         )
         if isinstance(rule, str) and rule in RULES:
             used_by, test = RULES[rule]
-            checked.append(Rule(name, used_by, partial(_pooled, test, threshold, risk)))
+            checked.append(AlarmRule(name, used_by, partial(_pooled, test, threshold, risk)))
             continue
         if isinstance(rule, str) and rule != OURS and not hasattr(perfarray, rule):
             check_choice(
@@ -94,7 +94,7 @@ def check_rules(
             check_method("compare" if rule == OURS else rule, {}), levels, (), confidence_level, rng
         )
         used_by = f"perfarray.{method.name}" if method.public else "the caller"
-        checked.append(Rule(name, used_by, partial(_by_method, method, threshold, risk)))
+        checked.append(AlarmRule(name, used_by, partial(_by_method, method, threshold, risk)))
     names = [rule.name for rule in checked]
     if len(set(names)) < len(names):
         raise ValueError(f"rules= names something twice: {listed(names)}")
@@ -118,8 +118,8 @@ def _pooled(
 def _by_method(
     method: Any, threshold: float, risk: float, first: xr.DataArray, second: xr.DataArray
 ) -> Judged:
-    more = {"threshold": threshold} if "threshold" in method.takes else {}
-    decision = decided(method, ask(method, [first, second], **more), threshold, risk).transpose(
+    options = {"threshold": threshold} if "threshold" in method.takes else {}
+    decision = decided(method, ask(method, [first, second], **options), threshold, risk).transpose(
         EXPERIMENT
     )
     return (decision["seen"] & decision["answered"]).values, decision["answered"].values

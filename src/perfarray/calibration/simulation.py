@@ -86,7 +86,7 @@ def simulate(
             draw, generator, shape, check_correlation(common.get(level, 0.0), f"shared[{level!r}]")
         )
         neighbour = check_correlation(
-            neighbours.get(level, 0.0), f"autocorrelation[{level!r}]", least=-1.0
+            neighbours.get(level, 0.0), f"autocorrelation[{level!r}]", lowest=-1.0
         )
         total = total + scale * effects.copy(data=autocorrelated(effects.values, neighbour))
         if low < high:
@@ -125,8 +125,8 @@ def check_named(names: Iterable[str], levels: Sequence[str]) -> None:
 def check_span(size: Any, name: str) -> tuple[int, int]:
     """Return the fewest and most repetitions of a level."""
     low, high = size if isinstance(size, tuple) else (size, size)
-    least = check_count(low, name)
-    return least, check_count(high, name, least)
+    minimum = check_count(low, name)
+    return minimum, check_count(high, name, minimum)
 
 
 def check_labels(value: int | Sequence[Any], name: str) -> npt.NDArray[Any]:
@@ -139,11 +139,11 @@ def check_labels(value: int | Sequence[Any], name: str) -> npt.NDArray[Any]:
     return array.astype(object) if array.dtype.kind in "US" else array
 
 
-def check_correlation(value: Any, name: str, least: float = 0.0) -> float:
-    """Return a correlation from `least` to 1; an autocorrelation is below 1 and above -1."""
+def check_correlation(value: Any, name: str, lowest: float = 0.0) -> float:
+    """Return a correlation from `lowest` to 1; an autocorrelation is below 1 and above -1."""
     number = check_number(value, name)
-    if not least <= number <= 1.0 or (least < 0 and abs(number) == 1):
-        raise ValueError(f"{name}={value!r} is not a correlation between {least:g} and 1")
+    if not lowest <= number <= 1.0 or (lowest < 0 and abs(number) == 1):
+        raise ValueError(f"{name}={value!r} is not a correlation between {lowest:g} and 1")
     return number
 
 

@@ -8,7 +8,8 @@ import xarray as xr
 
 from perfarray.calibration.designs import EXPERIMENT
 from perfarray.calibration.numerics.splits import halves, number_of_splits
-from perfarray.calibration.rules import OURS, RULES, Rule, check_rules
+from perfarray.calibration.rules import OURS, RULES, AlarmRule, check_rules
+from perfarray.calibration.thresholds import NOISE_DIMS, thresholds_from_noise
 from perfarray.comparisons.compare import compare
 from perfarray.conventions import LEVELS, MACHINE, plural
 from perfarray.numerics.random import SPLITS, Key, Streams
@@ -19,7 +20,13 @@ from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, collecting_notes, with_notes
 from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
-from perfarray.timings.validation import check_confidence_level, check_count, check_threshold
+from perfarray.timings.validation import (
+    check_confidence_level,
+    check_count,
+    check_share,
+    check_threshold,
+    listed,
+)
 from perfarray.timings.zeros import Positive
 
 MOST_VALUES = (
@@ -38,6 +45,11 @@ def calibrate(
     confidence_level: float = 0.95,
     levels: str | tuple[str, ...] | None = None,
     rng: Rng = None,
+    false_alarms: float = 0.01,
+    statistic: str = "mean",
+    method: str | None = None,
+    prior: str | None = None,
+    between: Any = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
     """Count false alarms of each rule: how often random halves of the same timings seem different.
@@ -49,7 +61,7 @@ def calibrate(
     rules : str, callable or sequence of them
         "perfarray" (`compare`); rules that pool all values of a side: "pooled_t" (pyperf),
         "pooled_mannwhitney" (benchstat, Google Benchmark), "errors_apart" (JMH), "means_2_percent",
-        "means_5_percent"; the name of another method; or a callable.
+        "means_5_percent"; the name of another method; or a callable. None: thresholds alone.
     threshold : float
         A relative change that does not matter: 0.02 means 2 %.
     n_splits : int
@@ -58,6 +70,10 @@ def calibrate(
         1 less the risk of the rules; also of `noise_floor`.
     rng : int, str or numpy.random.Generator, optional
         Seed of the splits.
+    false_alarms : float
+        The rate of false alarms of the least thresholds.
+    statistic, method, prior, between
+        Of `compare` as it will be used with them.
 
     Returns
     -------
@@ -66,7 +82,11 @@ def calibrate(
         cells; `unanswered`, the share of splits without an answer; `used_by`. Along `rule` and the
         cells' dims: `cell_rate`. For every cell: `noise_floor`, the relative change that 95 % of
         comparisons stay below though nothing changed; `smallest_change`, the one seen with 80 %
-        power; `n_splits`; `n`, the units.
+        power; `n_splits`; `n`, the units. Where there are sessions or a history, along
+        `benchmark`: `threshold`, the least one with `false_alarms` between two sessions, with
+        `threshold_lower` and `threshold_upper`; `detectable_change`, the slowdown then seen with
+        80 % power; `session_standard_deviation` with `session_df`; `n_sessions`;
+        `suite_threshold` (:doc:`/how-to/thresholds`).
 
     Raises
     ------
@@ -92,18 +112,24 @@ def calibrate(
     >>> (rates["false_alarm_rate"] < 0.1).to_series().to_dict()
     {'perfarray': True, 'pooled_t': False}
     """
-    level, tau, most = (
+    level, tau, max_splits = (
         check_confidence_level(confidence_level),
         check_threshold(threshold),
         check_count(n_splits, "n_splits"),
     )
+    risk = check_share(false_alarms, "false_alarms", "0.01")
     data = resolve(times, metric, levels, positive=Positive("the log of a ratio of halves"))
+    asked = {"statistic": statistic, "method": method, "prior": prior, "between": between}
+    asked |= {"confidence_level": level, "rng": None if method is None else rng}
+    thresholds, notes = thresholds_from_noise(data, risk, asked)
+    if rules is None:
+        return _thresholds_alone(thresholds, notes, data, level, risk)
     cells = [str(dim) for dim in data.array.dims if dim not in data.levels]
     array = data.array.compute().transpose(*cells, *data.levels)
     key = key_of(rng)
     checked = check_rules(rules, data.levels, tau, level, str(describe_key(key)["rng_key"]))
     bare = array.drop_vars(list(array.coords))
-    with collecting_notes():  # as many units again, of which nothing is different
+    with collecting_notes():  # a second set of units without any difference
         comparison = compare(bare, bare, levels=data.levels, threshold=tau, confidence_level=level)
     numbers = cell_keys([array], data.levels).transpose(*cells).values.ravel()
     counts = _count_alarms(
@@ -111,7 +137,7 @@ def calibrate(
         numbers,
         data,
         checked,
-        most,
+        max_splits,
         level,
         key,
     )
@@ -129,15 +155,30 @@ def calibrate(
         | {"result": "calibrate", "confidence_level": level, "threshold": tau, "power": POWER}
         | describe_key(key)
     )
-    return with_notes(result, *data.notes, *data.unit_notes, *_notes(result, data))
+    if thresholds.data_vars:
+        result = result.merge(thresholds, compat="override").assign_attrs(false_alarms=risk)
+    return with_notes(result, *data.notes, *data.unit_notes, *_notes(result, data), *notes)
+
+
+def _thresholds_alone(
+    thresholds: xr.Dataset, notes: list[Note], data: Timings, level: float, risk: float
+) -> xr.Dataset:
+    """Return the answer without rules."""
+    if not thresholds.data_vars:
+        raise ValueError(
+            "rules=None: thresholds need two sessions or more, and there is none of the dims "
+            f"{listed(NOISE_DIMS)}. It has {listed(data.array.dims)}"
+        )
+    attrs = {"result": "thresholds", "confidence_level": level, "false_alarms": risk}
+    return with_notes(thresholds.assign_attrs(data.describe() | attrs), *data.notes, *notes)
 
 
 def _count_alarms(
     values: Floats,
     numbers: npt.NDArray[np.uint64],
     data: Timings,
-    rules: list[Rule],
-    most: int,
+    rules: list[AlarmRule],
+    max_splits: int,
     level: float,
     key: Key,
 ) -> dict[str, Floats]:
@@ -155,7 +196,7 @@ def _count_alarms(
     rate, unanswered = np.full((2, len(rules), len(values)), np.nan)
     noise_floor, splits = np.full(len(values), np.nan), np.zeros(len(values))
     for units in sorted({int(count) for count in n if count > 1}):
-        sides = halves(units, most, Streams(key).generator(units, SPLITS))
+        sides = halves(units, max_splits, Streams(key).generator(units, SPLITS))
         cells, size = np.flatnonzero(n == units), units * int(np.prod(values.shape[2:]))
         at_once = max(1, MOST_VALUES // (len(sides[0]) * size))
         for first in range(0, len(cells), at_once):
@@ -188,7 +229,7 @@ def _judged(
     numbers: npt.NDArray[np.uint64],
     sides: tuple[Integers, Integers],
     data: Timings,
-    rules: list[Rule],
+    rules: list[AlarmRule],
 ) -> tuple[Mask, Mask, Floats]:
     """Return alarms and answers (rule, cell, split), and absolute log ratios of means."""
     splits, units = len(sides[0]), sides[0].shape[1] + sides[1].shape[1]
@@ -228,7 +269,7 @@ def _mean(side: xr.DataArray) -> npt.NDArray[Any]:
 
 
 def _result(
-    counts: dict[str, Floats], rules: list[Rule], cells: list[str], shape: tuple[int, ...]
+    counts: dict[str, Floats], rules: list[AlarmRule], cells: list[str], shape: tuple[int, ...]
 ) -> xr.Dataset:
     """Label the counts of all cells, and average them over those that were split."""
     split = ~np.isnan(counts["noise_floor"])
@@ -242,7 +283,7 @@ def _result(
         mean, silent_share = rate.mean(axis=1), unanswered.mean(axis=1)
     if number > 1:
         error = rate.std(axis=1, ddof=1) / np.sqrt(number)
-    silent = (unanswered == 1).all(axis=1)  # a rule that never answers has no rate
+    silent = (unanswered == 1).all(axis=1)  # A rule that never answers has no rate.
     unit = {"units": "1"}
     variables: dict[str, Any] = {
         "false_alarm_rate": (
@@ -268,9 +309,9 @@ def _result(
 
 def _notes(result: xr.Dataset, data: Timings) -> list[Note]:
     n, unit = result["n"].values[result["n"].values > 0], data.levels[0]
-    cells, without, few = len(n), int((n == 1).sum()), int(((n > 1) & (n < 4)).sum())
+    cells, without, n_few = len(n), int((n == 1).sum()), int(((n > 1) & (n < 4)).sum())
     notes = [_summary(result), _caveats(result, data)] if without < cells else []
-    few = few if OURS in result["rule"].values else 0
+    n_few = n_few if OURS in result["rule"].values else 0
     sentences = []
     if without or not cells:
         lower = f", or name a lower level with levels={data.levels[1:]}" if data.levels[1:] else ""
@@ -278,13 +319,13 @@ def _notes(result: xr.Dataset, data: Timings) -> list[Note]:
             f"{without} of {cells} cells have one {unit}, which cannot be split. "
             f"Measure more{lower}."
         )
-    if few:
+    if n_few:
         sentences.append(
-            f"{few} of {cells} cells have fewer than 4 {plural(unit)}. With one in a half, {OURS} "
-            "has no answer and raises no alarm."
+            f"{n_few} of {cells} cells have fewer than 4 {plural(unit)}. With one in a half, "
+            f"{OURS} has no answer and raises no alarm."
         )
     if sentences:
-        numbers = {"one": without, "fewer_than_four": few, "of": cells}
+        numbers = {"one": without, "fewer_than_four": n_few, "of": cells}
         notes.append(Note("few_units", " ".join(sentences), numbers))
     return notes
 
@@ -313,18 +354,18 @@ def _summary(result: xr.Dataset) -> Note:
 
 
 def _caveats(result: xr.Dataset, data: Timings) -> Note:
-    """Say what the rates and their errors rest on."""
+    """Describe the splits behind the rates and their errors."""
     unit, n = data.levels[0], result["n"].values
-    units, most, split_cells = plural(unit), int(n.max()), int((n > 1).sum())
+    units, n_units, split_cells = plural(unit), int(n.max()), int((n > 1).sum())
     above = LEVELS[: LEVELS.index(unit)] if unit in LEVELS else ()
     differences = " or ".join(map(plural, (*above, MACHINE)))
     text = (
-        f"The rates are those of halves, {most // 2} of {most} {units} a side. This check does not "
-        f"see differences between {differences}."
+        f"The rates are those of halves, {n_units // 2} of {n_units} {units} a side. "
+        f"This check does not see differences between {differences}."
     )
-    values: dict[str, int] = {"units": most}
+    values: dict[str, int] = {"units": n_units}
     if split_cells == 1:
-        splits, distinct = int(result["n_splits"].max()), number_of_splits(most)
+        splits, distinct = int(result["n_splits"].max()), number_of_splits(n_units)
         n_distinct = f"{distinct:,}" if distinct <= MANY else "more than a million"
         values |= {"splits": splits, "distinct": distinct}
         text += (

@@ -34,7 +34,7 @@ MOST: Final = 12  # descriptors that are shown
 
 FEW: Final = 9  # benchmarks that may be alternatives of each other
 
-SHORTEST: Final = 8  # commits in which a change can be found
+SHORTEST: Final = 8  # the fewest commits in which a change can be found
 
 UNNAMED: Final = (
     "benchmark_name",
@@ -51,9 +51,9 @@ LONGEST: Final = 90  # characters of the longest command that the texts are alig
 def about(archive: options.Archive, *, reading: options.Reading) -> None:
     """Say what is in a file or folder and what can be asked of it.
 
-    `perfarray ARCHIVE` is short for it.
+    `perfarray ARCHIVE` does the same.
 
-    Exit code 0: it was read.
+    Exit code 0: the input was read.
     Exit code 2: it cannot be read.
 
     Example: perfarray results.json
@@ -161,7 +161,7 @@ def _configurations(times: "xr.Dataset", scores: "xr.DataArray") -> Iterator[str
 
 def _parameters(times: "xr.Dataset") -> dict[str, list[Any]]:
     """Return the settings that distinguish groups of benchmarks, with their values."""
-    # A reader renames what has the name of an answer's variable; the file has the name itself.
+    # A reader renames a setting called like a variable of an answer. The file has the old name.
     values = {
         str(name).removeprefix("data_"): [
             value for value in dict.fromkeys(coordinate.values.tolist()) if value == value
@@ -244,7 +244,7 @@ def _commands(
         commands |= _of_suites(f"{path}{read_as}", scores, repeated=repeated)
     of_machines = (
         scores is not None and MACHINE in scores.dims
-    )  # published results, of which no next experiment is planned
+    )  # Published results need no plan of a next experiment.
     if units is not None and repeated:
         commands |= (
             {} if of_machines else {f"components {path}{read_as}": "where the variation comes from"}
@@ -311,7 +311,7 @@ def _counts(times: "xr.Dataset") -> "xr.Dataset | None":
     with warnings.catch_warnings():
         warnings.simplefilter(
             "ignore", perfarray.PerfarrayWarning
-        )  # each command says itself what it leaves out
+        )  # Each command names what it leaves out.
         try:
             return perfarray.counts(times)
         except ValueError:

@@ -10,7 +10,9 @@ from typing import Annotated
 import typer
 
 import perfarray
+from perfarray.cli.ab import ab
 from perfarray.cli.about import about
+from perfarray.cli.calibrate import calibrate
 from perfarray.cli.compare import compare
 from perfarray.cli.console import prepare_streams, show
 from perfarray.cli.convert import convert
@@ -35,6 +37,7 @@ LIKE_A_PATH = re.compile(r"^(?!-).*[*?/.\\]")  # and unlike a misspelt command
 
 COMMANDS = (
     compare,
+    ab,
     scores,
     machines,
     explain,
@@ -43,6 +46,7 @@ COMMANDS = (
     components,
     plan,
     stop,
+    calibrate,
     counts,
     plot,
     files,
@@ -106,11 +110,14 @@ def _perfarray(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version and leave."
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help=("Print the version and exit."),
         ),
     ] = False,
 ) -> None:
     """Benchmark timings: where the variation comes from, what is faster, by how much, and how sure.
 
-    Begin with: perfarray demo, or, with a file or folder of yours: perfarray results/
+    Begin with: perfarray demo. With your own file or folder: perfarray results/
     """

@@ -34,11 +34,11 @@ def history_dim(times: "xr.Dataset", dim: str | None) -> str:
             if is_label
             else f"is a descriptor: --dims {name}={name} makes it a dim"
         )
-        hint = f"; {name!r} {remedy}"
+        hint = f". {name!r} {remedy}"
     raise ValueError(
-        f"no dim of a history found: there is none of {quoted(list(HISTORY))}, but "
-        f"{quoted(list(map(str, times.dims)))}; name it "
-        f'with --dim, or say what paths say with --layout "{{commit}}/{{machine}}.json"{hint}'
+        f"no dim of a history found. The dims are {quoted(list(map(str, times.dims)))}, and none "
+        f"is one of {quoted(list(HISTORY))}. Name the dim with --dim, or say what paths mean "
+        f'with --layout "{{commit}}/{{machine}}.json"{hint}'
     )
 
 
@@ -81,7 +81,7 @@ def in_order(
 
 
 def in_words(changes: "xr.Dataset", dim: str) -> str:
-    """Write what orders the labels of a history, which lie in time."""
+    """Write by what the labels of a history are ordered."""
     by = str(changes.attrs["order"])
     ends = f"{plural(dim).capitalize()} from {changes[dim].values[0]} to {changes[dim].values[-1]}"
     if by in (STORED, "reversed"):

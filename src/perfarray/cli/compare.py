@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import product, takewhile
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -28,9 +28,10 @@ from perfarray.cli.problems import (
     WITHOUT_ANSWER,
     quoted,
 )
-from perfarray.cli.reading import paths_read, read_sessions, read_sides, with_metrics
+from perfarray.cli.reading import Sides, paths_read, read_sessions, read_sides, with_metrics
 from perfarray.cli.tails import with_percentiles
-from perfarray.conventions import BENCHMARK, METRIC, OF_MACHINES, TUNING, plural, singular
+from perfarray.cli.thresholds import benchmarks_of, read_thresholds, with_given
+from perfarray.conventions import BENCHMARK, METRIC, OF_MACHINES, SESSION, TUNING, plural, singular
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -41,6 +42,9 @@ MOST = 30  # rows that are shown where none has an answer
 
 MAX_ROWS = 60  # of benchmarks, beyond which the screen shows the largest changes
 LARGEST_CHANGES = 20
+LARGEST_ALONE = (
+    f"The {LARGEST_CHANGES} largest of {{:,}} changes. --all, json and csv have every row."
+)
 
 MOST_NAMES = 10  # names that are shown of the benchmarks that one side alone has
 
@@ -48,7 +52,12 @@ MOST_SETTINGS = 6  # settings that the heading names
 
 SETTINGS = ("different_machines", "settings_differ")  # codes of the notes on what sides differ in
 
-OPTIONS = options.spoken("threshold correction statistic value method prior shared paired by")
+# Codes of the notes that propose pairs
+PROPOSALS = ("dated_rounds", "undated_rounds", "measured_in_rounds")
+
+OPTIONS = options.spoken(
+    "threshold correction statistic value method prior shared paired by", controls="--control"
+)
 
 
 def compare(
@@ -56,29 +65,30 @@ def compare(
     *,
     selected: options.Selected,
     threshold: options.Thresholds = None,
+    thresholds: options.ThresholdFile = None,
     confidence: options.Confidence = None,
     correction: options.Correction = None,
     statistic: Annotated[
         str,
         typer.Option(
             help=(
-                "What is compared: mean, median, or of the iterations of each execution min, "
-                "max, or a percentile, as in p99."
+                "Compare the mean or the median. Or of each execution's iterations: min, max, "
+                "or a percentile such as p99."
             )
         ),
     ] = "mean",
     value: Annotated[
         str | None,
-        typer.Option(
-            help="The level whose repetitions are the runs of a median; default: execution."
-        ),
+        typer.Option(help="Take the median over repetitions of this level. Default: execution."),
     ] = None,
     method: Annotated[
         str | None,
         typer.Option(
-            help="Of the intervals and p-values: fieller (default of means), studentized, ..., "
-            "order_statistics (default of medians), "
-            "rank (of medians, if both sides have one shape); a bootstrap draws the same each time."
+            help=(
+                "Choose the method of intervals and p-values. Default: fieller for means, "
+                "order_statistics for medians. Others: studentized (bootstrap, always the same "
+                "draws), rank (medians, if both sides have one shape), ..."
+            )
         ),
     ] = None,
     nest: options.Nest,
@@ -86,8 +96,8 @@ def compare(
         Literal["suite"] | None,
         typer.Option(
             help=(
-                "Learn the variances from all benchmarks together: more answers from 3 to 5 "
-                "runs of 8 benchmarks or more."
+                "Estimate variances from all benchmarks together. This gives more answers with "
+                "3 to 5 runs of 8 benchmarks or more."
             )
         ),
     ] = None,
@@ -95,14 +105,26 @@ def compare(
         str | None,
         typer.Option(
             metavar="PLACE|SD,DF",
-            help="Where each side is one session: a folder or nightly archive with several of "
-            "the same benchmarks; intervals then hold "
-            "what sessions vary by. Or their relative standard deviation and its degrees of "
-            "freedom: 1%,5.",
+            help=(
+                "Include the variation between sessions where each side is one session. Give a "
+                "folder with several sessions of the same benchmarks. Or give their relative "
+                "standard deviation and its degrees of freedom: 1%,5."
+            ),
         ),
     ] = None,
+    control: options.Controls = None,
     shared: options.Shared = None,
     paired: options.Paired = None,
+    unpaired: Annotated[
+        bool,
+        typer.Option(
+            "--unpaired",
+            help=(
+                "Make no pairs of files of one name; default with --files-are session: pairs, "
+                "where their dates show rounds."
+            ),
+        ),
+    ] = False,
     by: options.By = None,
     sort: options.Sort = None,
     same_machine: Annotated[
@@ -110,37 +132,40 @@ def compare(
         typer.Option(
             "--same-machine",
             help=(
-                "Give no verdict, exit code 2, where the sides were measured on different machines."
+                "Give no verdict (exit code 2) if the sides were measured on different machines."
             ),
         ),
     ] = False,
     only_changes: Annotated[
-        bool, typer.Option("--only-changes", help="Leave out what is equivalent or inconclusive.")
+        bool,
+        typer.Option(
+            "--only-changes", help=("Leave out benchmarks that are equivalent or inconclusive.")
+        ),
     ] = False,
     show_all: Annotated[
         bool,
         typer.Option(
             "--all",
             help=(
-                f"Print every row; of more than {MAX_ROWS} the screen shows the "
-                f"{LARGEST_CHANGES} largest changes."
+                f"Print every row. Default: of more than {MAX_ROWS} rows, the {LARGEST_CHANGES} "
+                "largest changes."
             ),
         ),
     ] = False,
     target: Target,
 ) -> None:
-    """Compare every benchmark in NEW with OLD: is it faster, by how much, how sure.
+    """Say which benchmarks are faster or slower in NEW than in OLD, by how much, how surely.
 
-    With one place, compare the labels of a dim in it with one of them (of two benchmarks the second
-    with the first): perfarray compare results/ --dim machine --baseline laptop
+    With one input, compare the labels of a dim inside it:
+    perfarray compare results/ --dim machine --baseline laptop
 
-    --explain says how to read the answer; what hardware and software explain is the question of
-    `perfarray explain`.
+    --explain says how to read the answer. `perfarray explain` finds hardware and software that
+    explain performance.
 
     Exit code 0: nothing is slower.
     Exit code 1: a benchmark or the suite is slower.
-    Exit code 2: no answer; a file cannot be read, no benchmark is on both sides, a single execution
-    shows no spread, a wrong option, or different machines where --same-machine was given.
+    Exit code 2: no answer: a file cannot be read, no benchmark is on both sides, a single execution
+    shows no spread, an option is wrong, or machines differ with --same-machine.
 
     Example: perfarray compare old.json new.json --threshold 2% --correction holm
     """
@@ -152,6 +177,7 @@ def compare(
         correction=correction,
         value=value,
         prior=prior,
+        controls=control or None,
         shared=options.names(shared),
         paired=paired,
         by=by,
@@ -163,12 +189,11 @@ def compare(
         sides = read_sides(inputs, selected, sentences)
         times, choices["statistic"], sample = with_percentiles(sides.times, statistic)
         sides = sides._replace(times=times, heading=[*sides.heading, *sample])
-        if between is not None:
-            choices["between"] = read_sessions(between, selected.reading)
+        choices |= _from_files(sides, selected, thresholds, choices.get("threshold"), between)
         if METRIC not in nest:
             sides, metrics = with_metrics(sides)
             nest = nest | metrics
-        result = perfarray.compare(sides.times, sides.baseline, dim=sides.dim, **nest, **choices)
+        result, rounds = _compared(sides, nest | choices, selected.files_are, unpaired=unpaired)
         verdicts = comparison(result)
         _check_both_sides(verdicts)
         if same_machine:
@@ -189,21 +214,60 @@ def compare(
         lines.append(f"and {n_rows - MOST} more benchmarks without an answer (see --output csv)")
     elif table.places.n_left_out:
         table = rows_of(sort=sort or "effect", limit=LARGEST_CHANGES, largest=True)
-        largest = f"The {LARGEST_CHANGES} largest of {n_rows:,} changes. "
-        lines.insert(0, f"{largest}--all, json and csv have every row.")
-    settings = _differing(perfarray.notes(result), *SETTINGS)
-    content = paths | {"benchmarks": verdicts.rows, "suites": verdicts.suites, **described(result)}
+        lines.insert(0, LARGEST_ALONE.format(n_rows))
+    remarks = described(result, without=PROPOSALS if unpaired else ())
+    content = paths | {"benchmarks": verdicts.rows, "suites": verdicts.suites, **remarks}
     answer = Answer(
         table=table,
         rows=verdicts.with_suites(),
         content=content,
         outcome=outcome,
         code=code,
-        heading=[*sides.heading, *([f"The sides differ in {settings}."] if settings else [])],
+        heading=[*sides.heading, *rounds, *_settings(perfarray.notes(result))],
         lines=lines,
         legend=explanation,
     )
     give(answer, target, sentences, OPTIONS)
+
+
+def _compared(
+    sides: Sides, arguments: dict[str, Any], files_are: options.FilesAre, *, unpaired: bool
+) -> "tuple[xr.Dataset, list[str]]":
+    """Compare both sides, in pairs where the files are rounds by their names and dates.
+
+    A line for the heading says so.
+    """
+    from perfarray.timings.notes import collecting_notes, emit
+
+    if unpaired and "paired" in arguments:
+        raise ValueError("--paired and --unpaired contradict each other. Give one of them")
+    compared = partial(perfarray.compare, sides.times, sides.baseline, dim=sides.dim, **arguments)
+    if unpaired or files_are != SESSION or "paired" in arguments:
+        return compared(), []
+    with collecting_notes() as notes:
+        result = compared()
+    if not any(note.code == "dated_rounds" for note in notes):
+        emit(*notes)
+        return result, []
+    line = "Files of one name are one round, by their dates: compared in pairs (else --unpaired)."
+    return compared(paired=SESSION), [line]
+
+
+def _from_files(
+    sides: Sides,
+    selected: options.Selection,
+    thresholds: str | None,
+    threshold: "float | dict[Any, float] | None",
+    between: str | None,
+) -> "dict[str, Any]":
+    """Return the arguments that further files hold: thresholds, and what sessions vary by."""
+    choices: dict[str, Any] = {}
+    if thresholds is not None:
+        labels = benchmarks_of(sides.times)
+        choices["threshold"] = with_given(read_thresholds(thresholds), threshold, labels)
+    if between is not None:
+        choices["between"] = read_sessions(between, selected.reading)
+    return choices
 
 
 def _check_machines(times: "xr.Dataset", notes: "Sequence[Note]", sentences: list[str]) -> None:
@@ -237,6 +301,12 @@ def _check_both_sides(verdicts: Comparison) -> None:
         )
 
 
+def _settings(notes: "Sequence[Note]") -> list[str]:
+    """Name the recorded settings in which the sides differ, in a line."""
+    settings = _differing(notes, *SETTINGS)
+    return [f"The sides differ in {settings}."] if settings else []
+
+
 def _differing(notes: "Sequence[Note]", *codes: str) -> str:
     """Write the recorded settings in which the sides differ, with both values."""
     values = [note.values for note in notes if note.code in codes]
@@ -254,7 +324,7 @@ def _differing(notes: "Sequence[Note]", *codes: str) -> str:
 
 
 def _beginnings(old: list[str], new: list[str]) -> str:
-    """Say by which beginning the names of both sides differ, such as a folder; "" otherwise."""
+    """Name the prefixes by which names of both sides differ, such as folders; "" otherwise."""
     for baseline, candidate in product(old[:1], new):
         folders = zip(reversed(baseline.split("/")), reversed(candidate.split("/")), strict=False)
         end = "/".join(
@@ -342,7 +412,7 @@ def _one_sided(verdicts: Comparison, result: "xr.Dataset") -> list[str]:
             if len(names) > MOST_NAMES
             else []
         )
-    # In one of several metrics, a benchmark without it has another.
+    # A benchmark without one of several metrics has another one.
     neither = (
         max(0, result.sizes.get(BENCHMARK, 0) - len({row.get(BENCHMARK) for row in verdicts.rows}))
         if METRIC in verdicts.attrs

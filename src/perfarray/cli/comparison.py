@@ -13,6 +13,7 @@ from perfarray.conventions import (
     HIGHER,
     MARKS,
     METRIC,
+    SESSION,
     level_of_intervals,
     plural,
 )
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
 SUITE = "suite_"
-MANY = 1000.0  # degrees of freedom that are as good as all
+MANY = 1000.0  # degrees of freedom beyond which more change nothing
 VERDICTS = ("slower", "faster", "equivalent", "inconclusive")
+CONTROL = "control"  # what stands for the verdict of a benchmark that the change cannot touch
 
 
 class Comparison(NamedTuple):
@@ -40,7 +42,7 @@ class Comparison(NamedTuple):
     attrs: dict[Hashable, Any]
     labels: tuple[str, str]  # of the baseline and of the candidate
     level: str  # at which the intervals hold
-    metrics: str  # and of which of them more is faster
+    metrics: str  # and which of them are better when higher
 
     def named(self, old: bool = True, new: bool = True) -> dict[str, Row]:
         """Return the rows measured on both sides, or on those sides only, by name.
@@ -114,7 +116,7 @@ def comparison(result: "xr.Dataset") -> Comparison:
     old, new = ((cells[number] > 0) | cells[score].notnull() for number, score in sides.items())
     if (
         dim in cells.dims
-    ):  # what no candidate has is one row of the baseline, and not one for every candidate
+    ):  # A label that no candidate has is one row of the baseline, not one row per candidate.
         old = old & ~new.any(dim) & (cells[dim] == candidates[0])
     masks = old | new, suites["benchmarks"] > 0
     positions, rows = [], []
@@ -124,7 +126,7 @@ def comparison(result: "xr.Dataset") -> Comparison:
         positions.append(has_row.values.ravel().nonzero()[0])
         rows.append(records(data, map(str, like.dims), positions[-1]))
     for row in rows[0]:
-        if not row["n"] > 0:  # one side alone, or a copy: nothing was tested
+        if not row["n"] > 0:  # Only one side has it, or it is a copy: there is no test.
             row["verdict"] = ""
         if dim in row and not row["n_new"] > 0 and math.isnan(row[sides["n_new"]]):
             row[dim] = baseline
@@ -255,7 +257,7 @@ def _sample(comparison_rows: Comparison) -> tuple[str, str]:
     sample = (
         f"matched pairs of {units}" if "paired" in attrs else f"independent {units} on each side"
     )
-    if len(numbers) > 1 and len(pairs) == 1:  # then the table has no column of them
+    if len(numbers) > 1 and len(pairs) == 1:  # Then the table has no column for them.
         return (
             f"n = {' and '.join(map(str, pairs.pop()))} {sample.removesuffix(' on each side')}",
             inside,
@@ -278,7 +280,7 @@ def _prior_legend(comparison_rows: Comparison) -> list[str]:
 
 
 def _sessions_legend(comparison_rows: Comparison) -> list[str]:
-    """Write what sessions vary by, where that is from elsewhere."""
+    """Write the variation between sessions where it comes from other data."""
     level, numbers = (
         comparison_rows.attrs.get("between"),
         [row for row in comparison_rows.rows if row.get("session_df", math.nan) > 0],
@@ -311,24 +313,38 @@ def _correction_legend(comparison_rows: Comparison) -> list[str]:
                 f"{percent(level)}."
             )
         ]
-    tests = sum(not math.isnan(row["lower"]) for row in comparison_rows.named().values())
+    tests = sum(
+        not math.isnan(row["lower"]) and row["verdict"] != CONTROL
+        for row in comparison_rows.named().values()
+    )
     if tests < 2:
         return []
     chance = f"{100 * (1 - ((1 + level) / 2) ** tests):.0f} %"
     return [
         (
-            f"{tests} verdicts at once: a chance of up to {chance} to call something slower that "
-            "is not; --correction holm bounds it."
+            f"{tests} verdicts at once. With up to {chance} probability one is a false 'slower'. "
+            "--correction holm bounds it."
         )
     ]
 
 
+def _rounds(comparison_rows: Comparison) -> str:
+    """Write how many rounds there were, where sessions are compared in pairs."""
+    if comparison_rows.attrs.get("paired") != SESSION:
+        return ""
+    numbers = sorted({row["n"] for row in comparison_rows.named().values() if row["n"] > 0})
+    ends = " to ".join(map(str, dict.fromkeys((numbers[0], numbers[-1])))) if numbers else "0"
+    return f" ({ends} {'round' if ends == '1' else 'rounds'}, in pairs)"
+
+
 def verdict_counts(comparison_rows: Comparison, frame: "pd.DataFrame") -> str:
     """Write how many there are of every verdict, and the change of the suite where there is one."""
-    verdicts = [row["verdict"] for row in comparison_rows.named().values()]
+    words = [row["verdict"] for row in comparison_rows.named().values()]
+    verdicts = [word for word in words if word != CONTROL]
+    controls = f" beside {n} control{'s'[: n > 1]}" if (n := words.count(CONTROL)) else ""
     medians = " by their medians" if comparison_rows.attrs.get("statistic") == "median" else ""
     text = (
-        f"{len(verdicts)} compared{medians}: "
+        f"{len(verdicts)} compared{controls}{medians}{_rounds(comparison_rows)}: "
         f"{', '.join(f'{verdicts.count(verdict)} {verdict}' for verdict in VERDICTS)}"
     )
     if (

@@ -57,7 +57,7 @@ def prepare_streams() -> None:
     """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if stream is None:  # closed by the shell, as `>&-` does
+        if stream is None:  # The shell closed it, as `>&-` does.
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (until the program ends)
         elif isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -113,7 +113,7 @@ def table_lines(grid: "Grid", width: int) -> Iterator[str]:
         if _total(_widths(grid, foldable=True)) > width:
             grid = grid.without(title)
             dropped.append(title)
-    for title in QUARTILES:  # names of machines that are whole are worth more
+    for title in QUARTILES:  # Whole names of machines matter more.
         if title in grid.titles and _total(_widths(grid)) > width:
             grid = grid.without(title)
             dropped.append(title)
@@ -161,7 +161,7 @@ def _fitting(grid: "Grid", width: int) -> list[int]:
 
 
 def _row_lines(row: list[str], widths: list[int], sides: Iterable[str]) -> Iterator[str]:
-    """Yield the lines of a row, of which long cells are folded."""
+    """Yield the lines of a row; long cells are folded."""
     cells = [
         [text] if _width(text) <= width else wrap(text, width)
         for text, width in zip(row, widths, strict=True)

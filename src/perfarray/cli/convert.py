@@ -31,29 +31,29 @@ def convert(
     output: Annotated[
         Path,
         typer.Argument(
-            help="What to write: a name that ends in .nc, .zarr, .parquet or .feather.",
+            help="Write this file; its name ends in .nc, .zarr, .parquet or .feather.",
             show_default=False,
         ),
     ],
     *,
     reading: options.Reading,
     on_error: Annotated[
-        Literal["raise", "warn", "skip"], typer.Option(help="What a broken file does.")
+        Literal["raise", "warn", "skip"], typer.Option(help="Say what to do with a broken file.")
     ] = "raise",
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace an existing output.")
+    ] = False,
     add: Annotated[
         bool,
-        typer.Option(
-            "--append", help="Add the machines, or commits, to the Zarr store that is there."
-        ),
+        typer.Option("--append", help="Add the machines, or commits, to an existing Zarr store."),
     ] = False,
     streamed: Annotated[
         bool,
         typer.Option(
             "--stream",
             help=(
-                "Hold labels and one block of a CSV or Parquet table beyond 64 MiB in memory; "
-                "done anyway beyond 1 GiB."
+                "Read a CSV or Parquet table in blocks, with less memory. Default: only tables "
+                "larger than 1 GiB."
             ),
         ),
     ] = False,
@@ -61,13 +61,13 @@ def convert(
 ) -> None:
     """Write result files as one netCDF file or Zarr store, or as a Parquet or Feather table.
 
-    With --append, machines are added to a store: all of them, or none where one is there already.
-    Where they are, commits (dates, builds) are, under the same rule. A store that is not there yet
-    is begun.
+    --append adds machines to a store: all of them, or none if the store has one of them already.
+    If it has all machines, --append adds commits (dates, builds) under the same rule. A missing
+    store is created.
 
-    Exit code 0: it is written.
-    Exit code 2: it is not; a file cannot be read, the output exists or cannot be written, a wrong
-    option.
+    Exit code 0: the output is written.
+    Exit code 2: it is not: a file cannot be read, the output exists or cannot be written, or an
+    option is wrong.
 
     Example: perfarray convert results/ results.zarr --layout "{machine}/{session}.json"
     """

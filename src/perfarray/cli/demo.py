@@ -69,10 +69,9 @@ def _largest_share(components: "xr.Dataset") -> str:
     share = (variance / variance.sum("level")).sel(level="binary")
     cell = share.isel(share.argmax(...))
     return (
-        f"In {cell['benchmark'].item()} at -{cell['flags'].item()}, {100 * cell.item():.0f} % "
-        "of the variance lies between builds: "
-        "timing one build again and again cannot show it, and averages to the number of that "
-        "build, with great precision."
+        f"In {cell['benchmark'].item()} at -{cell['flags'].item()}, {100 * cell.item():.0f} % of "
+        "the variance lies between builds. Repeated runs of one build do not show it. They give "
+        "a precise mean of that build alone."
     )
 
 

@@ -21,7 +21,7 @@ def explain(
         str,
         typer.Option(
             help=(
-                "The column of `perfarray machines` that is explained: performance, or "
+                "Explain this column of `perfarray machines`: performance, or "
                 "relative_variation (default)."
             )
         ),
@@ -30,8 +30,8 @@ def explain(
         str | None,
         typer.Option(
             help=(
-                "Columns that explain it, as in cpu_mhz,l3_kb; or environment, all but flags; "
-                "or flags. Default: all."
+                "Explain it by these columns, such as cpu_mhz,l3_kb. environment: all but "
+                "flags. flags: only flags. Default: all."
             )
         ),
     ] = None,
@@ -39,8 +39,8 @@ def explain(
         Literal["boosting", "ols", "mixed"] | None,
         typer.Option(
             help=(
-                "Boosted trees (default); least squares, with coefficients; or with a random "
-                "effect of the machine."
+                "Choose the model: boosted trees (default), least squares with coefficients, or "
+                "a random effect of the machine."
             )
         ),
     ] = None,
@@ -53,11 +53,12 @@ def explain(
 ) -> None:
     """Say which hardware, software and flags explain performance, or its variation.
 
-    The model is tested on machines that it was not fitted to. How to read a comparison is not asked
-    here, but of `perfarray compare --explain`.
+    The model is tested on machines that it was not fitted to. `perfarray compare --explain` says
+    how to read a comparison.
 
-    Exit code 0: there is an answer, also where nothing explains it.
-    Exit code 2: none; a file cannot be read, too few machines, no such column, a wrong option.
+    Exit code 0: there is an answer, even if nothing explains it.
+    Exit code 2: no answer: a file cannot be read, there are too few machines or no such column, or
+    an option is wrong.
 
     Example: perfarray explain results/ --response performance --predictors cpu_mhz,l3_kb,memory_gb
     -o explained.html

@@ -21,10 +21,10 @@ def files(
     progress: options.Progress = False,
     target: Target,
 ) -> None:
-    """List what was read of each file of an archive, and why a file is left out.
+    """List what was read from each file of an archive, and why a file is left out.
 
     Exit code 0: at least one file was read.
-    Exit code 2: none was, or a wrong option.
+    Exit code 2: no file was read, or an option is wrong.
 
     Example: perfarray files results/ --layout "{machine}/{session}.json"
     """
@@ -58,14 +58,16 @@ def _reasons(row: Mapping[Any, Any]) -> str:
 def formats(
     name: Annotated[
         str | None,
-        typer.Argument(help="One format, with its details; default: all.", show_default=False),
+        typer.Argument(
+            help="Show one format with its details. Default: all formats.", show_default=False
+        ),
     ] = None,
     *,
     target: Target,
 ) -> None:
-    """List the formats that can be read, and what becomes of each.
+    """List the formats that can be read, and what is read from each.
 
-    Exit code 0: there is a list.
+    Exit code 0: the list is printed.
     Exit code 2: there is no such format.
 
     Example: perfarray formats jmh

@@ -34,8 +34,18 @@ SUFFIXES: Final = {
 FOR_PROGRAMS: Final = ("json", "github", "junit")  # forms in which errors are printed, too
 
 # Codes of notes that stand below a table whatever is explained: on a mark in it, on its suite row,
-# on an option that pays
-OF_MARKS: Final = ("by_pvalue", "common_shift", "rows_differ", "measured_in_rounds")
+# on an option that pays, on the order of measurement, on what ratios are relative to
+OF_MARKS: Final = (
+    "by_pvalue",
+    "common_shift",
+    "rows_differ",
+    "measured_in_rounds",
+    "dated_rounds",
+    "undated_rounds",
+    "fixed_order",
+    "controls",
+    "spread_changed",
+)
 
 MOST_REMARKS: Final = 2  # lines of the legend that are shown without --explain
 
@@ -65,15 +75,18 @@ Output = Annotated[
     Literal["table", "markdown", "csv", "json", "html", "github", "junit"] | None,
     typer.Option(
         help=(
-            "The form of the answer: table (default), markdown, html, csv and json in full "
-            "precision; github (annotations) or junit (XML) for build servers."
+            "Choose the form of the answer. csv and json have full precision; github "
+            "(annotations) and junit (XML) are for build servers. Default: table."
         )
     ),
 ]
 Json = Annotated[
     bool,
     typer.Option(
-        "--json", help="As --output json: one object (NaN is null, infinite limits are texts)."
+        "--json",
+        help=(
+            "Print one JSON object (NaN is null, infinite limits are texts), as --output json does."
+        ),
     ),
 ]
 
@@ -86,17 +99,15 @@ def form(
             "-o",
             metavar="FILE",
             help=(
-                "Write the answer there, and print its outcome; .md, .csv, .json, .html and .xml "
-                "(junit) say the form."
+                "Write the answer to FILE, and print only its outcome. .md, .csv, .json, .html "
+                "and .xml (junit) set the form."
             ),
         ),
     ] = None,
     json: Json = False,
     explain: Annotated[
         bool,
-        typer.Option(
-            "--explain", help="Say how to read the answer, and all that should be known of it."
-        ),
+        typer.Option("--explain", help="Explain how to read the answer, with all notes."),
     ] = False,
 ) -> Form:
     """Return the form that was asked for, by name or by the suffix of the file.
@@ -180,9 +191,10 @@ def answering(
 
         if target.kind not in FOR_PROGRAMS or target.file is not None:
             return
-        nothing = {key: {} if key == "attrs" else [] for key in keys}
+        nothing: dict[str, Any] = {key: {} if key == "attrs" else [] for key in keys}
+        content = {**paths, **nothing}
         answer = Answer(
-            table=pd.DataFrame(), rows=(), content=paths | nothing, outcome=error, code=NO_ANSWER
+            table=pd.DataFrame(), rows=(), content=content, outcome=error, code=NO_ANSWER
         )
         console.show([WRITERS[target.kind](answer, warned)])
 
@@ -191,13 +203,14 @@ def answering(
         yield sentences
 
 
-def described(result: "xr.Dataset | pd.DataFrame") -> dict[str, Any]:
-    """Return the attrs and the notes of a result as data."""
+def described(result: "xr.Dataset | pd.DataFrame", without: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the attrs and the notes of a result as data, without the notes of some codes."""
     import perfarray
     from perfarray.timings.notes import note_as_dict
 
     attrs = {str(name): value for name, value in result.attrs.items() if name != "notes"}
-    return {"attrs": attrs, "notes": [note_as_dict(note) for note in perfarray.notes(result)]}
+    notes = [note_as_dict(note) for note in perfarray.notes(result) if note.code not in without]
+    return {"attrs": attrs, "notes": notes}
 
 
 def give(
@@ -212,7 +225,7 @@ def give(
         for note in answer.content.get("notes", ())
         if note.get("aside")
     ]
-    # What a mark in the table means stands below it whatever is explained.
+    # The meaning of a mark stands below the table, with --explain or without.
     marks = [text for code, text in asides if code in OF_MARKS]
     legend = (*answer.legend, *(text for code, text in asides if code not in OF_MARKS))
     answer = replace(

@@ -19,7 +19,7 @@ from perfarray.conventions import BENCHMARK, HIGHER, plural
 if TYPE_CHECKING:
     import xarray as xr
 
-HOST, DRIFT = "host", "drift"  # the causes of what is not one change of the code
+HOST, DRIFT = "host", "drift"  # causes other than a change of the code
 
 SHOWN = (
     "estimate",
@@ -41,7 +41,8 @@ def history(
     archive: options.Archive,
     *,
     dim: Annotated[
-        str | None, typer.Option(help="What the history is along; default: commit, date or build.")
+        str | None,
+        typer.Option(help=("Name the dim of the history. Default: commit, date or build.")),
     ] = None,
     order: options.Order = None,
     from_commit: Annotated[
@@ -49,7 +50,7 @@ def history(
         typer.Option(
             "--since",
             metavar="COMMIT",
-            help="Show, and judge by, changes from this commit on; all are looked at.",
+            help="Report only changes from this commit on. All commits are analysed.",
         ),
     ] = None,
     online: Annotated[
@@ -57,8 +58,8 @@ def history(
         typer.Option(
             "--online",
             help=(
-                "Judge commits by those up to them alone, as a job after each does: 1 false "
-                "alarm in 1,000."
+                "Judge each commit by it and earlier ones only, as a job after each commit "
+                "does. 1 false alarm in 1,000."
             ),
         ),
     ] = False,
@@ -71,14 +72,15 @@ def history(
     nest: options.Nest,
     reading: options.Reading,
     select: options.Select = None,
+    families: options.Families = None,
     sort: options.Sort = None,
     target: Target,
 ) -> None:
     """Say at which commits a benchmark became slower or faster, by how much, and how sure that is.
 
-    Exit code 0: no benchmark became slower (since a commit: --since).
+    Exit code 0: no benchmark became slower (with --since: since that commit).
     Exit code 1: one did, at a commit or in a drift.
-    Exit code 2: no answer; a file cannot be read, too few commits, a wrong option.
+    Exit code 2: no answer: a file cannot be read, there are too few commits, or an option is wrong.
 
     Example: git log --format=%H | perfarray history results/ --order - --since v2.1
     """
@@ -100,14 +102,14 @@ def history(
         own_words=("assumed_order",),
         options=OPTIONS,
     ) as sentences:
-        times = read_one(archive, reading, None, sentences, select)
+        times = read_one(archive, reading, None, sentences, select, families)
         along = history_dim(times, dim)
         times, by = in_order(times, along, order, sentences)
         changes = perfarray.change_points(times, dim=along, order=by, **nest, **choices).sortby(
             "position"
         )
         if any(note.code == "assumed_order" for note in changes.perf.notes()):
-            # The order of rows and files says less than that of an array somebody built.
+            # The order of rows and files is weaker evidence than the order of an array in memory.
             raise ValueError(
                 f"the order of the {times.sizes[along]} {plural(along)} is not known: nothing "
                 f"in {archive!r} dates them. Say order='stored' if the oldest is the first, or "

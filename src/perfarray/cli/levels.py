@@ -27,10 +27,10 @@ def counts(
 ) -> None:
     """Count what was measured: builds, executions in each, iterations in each.
 
-    What is marked (warm-up, stopped) is not counted.
+    Marked values (warm-up, stopped) are not counted.
 
     Exit code 0: something was measured.
-    Exit code 2: nothing, a file cannot be read, a wrong option.
+    Exit code 2: nothing was measured, a file cannot be read, or an option is wrong.
 
     Example: perfarray counts results/
     """
@@ -44,7 +44,12 @@ def components(
     *,
     method: Annotated[
         Literal["anova", "reml", "ml"] | None,
-        typer.Option(help="Analysis of variance (default), restricted or full maximum likelihood."),
+        typer.Option(
+            help=(
+                "Choose the method: analysis of variance (default), restricted or full maximum "
+                "likelihood."
+            )
+        ),
     ] = None,
     nest: options.Nest,
     reading: options.Reading,
@@ -56,7 +61,7 @@ def components(
     """Say where the variation comes from: builds, executions, or iterations.
 
     Exit code 0: there is an answer.
-    Exit code 2: none; a file cannot be read, nothing is repeated, a wrong option.
+    Exit code 2: no answer: a file cannot be read, nothing is repeated, or an option is wrong.
 
     Example: perfarray components results/ --sort effect
     """

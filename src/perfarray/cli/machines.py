@@ -35,8 +35,8 @@ def machines(
 
     `perfarray explain` fits a model to this table.
 
-    Exit code 0: there is a table.
-    Exit code 2: none; a file cannot be read, nothing was measured, a wrong option.
+    Exit code 0: the table is printed.
+    Exit code 2: no table: a file cannot be read, nothing was measured, or an option is wrong.
 
     Example: perfarray machines results/ -o machines.csv
     """

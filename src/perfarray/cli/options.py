@@ -67,15 +67,15 @@ def share(help: str) -> Any:
 
 
 Archive = Annotated[
-    str, typer.Argument(help="A file, a folder or a quoted glob pattern.", show_default=False)
+    str, typer.Argument(help="Read a file, a folder or a quoted glob pattern.", show_default=False)
 ]
 Places = Annotated[
     list[str],
     typer.Argument(
         metavar="OLD [NEW]...",
         help=(
-            "Files, folders or quoted glob patterns; the first is the baseline. Of one, the "
-            "labels of a dim are compared: see --dim."
+            "Compare files, folders or quoted glob patterns. The first is the baseline. With "
+            "one input, --dim says what in it is compared."
         ),
         show_default=False,
     ),
@@ -85,18 +85,29 @@ Baseline = Annotated[
     typer.Option(
         metavar="LABEL",
         help=(
-            "What the others are compared with: the beginning of a label or of an input's "
-            "name; a git ref of commits."
+            "Compare the others with this one: the beginning of a label or input name, or a git "
+            "ref among commits. Default: the first input."
         ),
     ),
 ]
-Confidence = Annotated[float | None, share("Of the intervals: 95% (default).")]
+Confidence = Annotated[
+    float | None, share("Set the confidence level of the intervals. Default: 95%.")
+]
+Controls = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--control",
+        metavar="PATTERN",
+        help="A benchmark, or a pattern of several ('io_*'), that the change cannot touch: the "
+        "others are judged relative to these. Repeat it for several.",
+    ),
+]
 Correction = Annotated[
     Literal["holm", "bh"] | None,
     typer.Option(
         help=(
-            "For many benchmarks at once: holm bounds the chance of any false verdict, bh the "
-            "share of false verdicts."
+            "Correct for many benchmarks at once. holm bounds the probability of any false "
+            "verdict, bh the share of false verdicts. Default: none."
         )
     ),
 ]
@@ -105,45 +116,66 @@ Costs = Annotated[
     typer.Option(
         "--cost",
         metavar="LEVEL=PRICE",
-        help="What starting one more of a level costs: execution=0.8, binary=95s, or as its "
-        "format calls it, fork=3. Repeat it for "
-        "several. If not given: what the files say; plan asks for the rest.",
+        help=(
+            "Say what one more repetition of a level costs: execution=0.8 or binary=95s. The "
+            "format's own word also works: fork=3. Repeat it for several levels. Default: what "
+            "the files say."
+        ),
     ),
 ]
 CostUnits = Annotated[
     Literal["s", "iterations"],
-    typer.Option("--units", help="The unit of prices and of what is planned."),
+    typer.Option("--units", help="Set the unit of prices and of the plan."),
 ]
 Dim = Annotated[
     str | None,
-    typer.Option(help="What is compared in one file or folder: machine, tuning, version, ..."),
+    typer.Option(
+        help=("Compare the labels of this dim in one file or folder: machine, tuning, version, ...")
+    ),
+]
+Families = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PATTERN",
+        help="What part of the names of benchmarks is compared: 'BM_{version}_sort/*' compares "
+        "BM_std_sort/8 with BM_mine_sort/8 in one file; --baseline std.",
+    ),
 ]
 FilesAre = Annotated[
     Literal["session", "execution", "separate"] | None,
     typer.Option(
-        help="What several files of one side are: runs of the whole harness (session), single "
-        "executions, or separate experiments, each "
-        "compared with the file of the same name."
+        help=(
+            "Say what several files of one side are. session: runs of the whole harness. "
+            "execution: single executions. separate: experiments, each compared with the file "
+            "of the same name."
+        )
     ),
 ]
-HalfWidth = Annotated[float | None, share("The relative half-width to reach: 1% or 0.01.")]
+HalfWidth = Annotated[float | None, share("Plan for this relative half-width: 1% or 0.01.")]
 Order = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="Commits, the newest first, as git log --format=%H prints them; - is stdin. Or the "
-        "name of what sorts them (commit_date), or "
-        "stored or reversed: as rows and files lie. Default: by their dates, numbers or versions.",
+        help=(
+            "Give the order in time: a file of commits, newest first, as git log --format=%H "
+            "prints them (- is stdin). Or name a coordinate (commit_date), or say stored or "
+            "reversed. Default: by dates, numbers or versions."
+        ),
     ),
 ]
 Paired = Annotated[
-    str | None, typer.Option(help="The outermost level, when its units match between the sides.")
+    str | None,
+    typer.Option(
+        help=(
+            "Match the units of this outermost level between the sides. Default: independent sides."
+        )
+    ),
 ]
 Progress = Annotated[
     bool,
     typer.Option(
         "--progress",
-        help="Show a progress bar at once; in a terminal it comes by itself after a second.",
+        help="Show a progress bar at once. Default: in a terminal, after one second.",
     ),
 ]
 Select = Annotated[
@@ -151,26 +183,29 @@ Select = Annotated[
     typer.Option(
         "--select",
         metavar="DIM=PATTERN",
-        help="Only some labels of a dim or coordinate: machine=AMD*, suite=int2017_rate1. The "
-        "end of a label that no other has will do. "
-        "Repeat it for several: of one dim each adds labels.",
+        help=(
+            "Keep only some labels of a dim or coordinate: machine=AMD*, suite=int2017_rate1. "
+            "The end of a label works if it is unique. Repeat it to add labels or dims."
+        ),
     ),
 ]
 By = Annotated[
     str | None,
     typer.Option(
-        help="A coordinate of the benchmarks, as in suite: an answer for each of its values."
+        help="Give an answer for each value of a coordinate of the benchmarks, such as suite."
     ),
 ]
 Shared = Annotated[
-    str | None, typer.Option(help="Levels whose units serve all benchmarks, as in binary.")
+    str | None,
+    typer.Option(help=("Name the levels whose units serve all benchmarks, such as binary.")),
 ]
 Sort = Annotated[
     Literal["effect", "name"] | None,
-    typer.Option(help="Rows by size of the effect, or by name; default: as in the files."),
+    typer.Option(help="Sort rows by the size of the effect, or by name. Default: as in the files."),
 ]
 Threshold = Annotated[
-    float | None, share("A change that does not matter: 2% or 0.02. Default: every change matters.")
+    float | None,
+    share("Ignore changes below this size: 2% or 0.02. Default: every change matters."),
 ]
 
 
@@ -191,9 +226,18 @@ Thresholds = Annotated[
         "--threshold",
         metavar="SHARE",
         help=(
-            "A change that does not matter: 2% or 0.02; of one benchmark, parse=5%. Repeat it "
+            "Ignore changes below this size: 2% or 0.02. For one benchmark: parse=5%. Repeat it "
             "for several. Default: every change matters."
         ),
+    ),
+]
+
+
+ThresholdFile = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Thresholds by benchmark, as perfarray calibrate -o FILE wrote them.",
     ),
 ]
 
@@ -253,43 +297,47 @@ def _group(parameter: inspect.Parameter) -> Group | None:
 
 def _reading(
     format: Annotated[
-        str | None, typer.Option(help="The format of the files; default: recognised by content.")
+        str | None,
+        typer.Option(help=("Name the format of the files. Default: recognised by content.")),
     ] = None,
     layout: Annotated[
         str | None,
-        typer.Option(help='What the path of a file says, as in "{machine}/{session}.json".'),
+        typer.Option(help='Say what the path of a file means, as in "{machine}/{session}.json".'),
     ] = None,
     dims: Annotated[
         dict[str, Any] | None,
         typer.Option(
             parser=columns,
             metavar="DIM=COLUMN,...",
-            help="Settings and columns that are dims, by name or by position from 0.",
+            help="Make dims of settings or columns, by name or by position from 0.",
         ),
     ] = None,
     pattern: Annotated[
         str | None,
         typer.Option(
             help=(
-                'Where the numbers of home-grown JSON or CSV are, as in "{version}/{iteration} '
+                'Say where your own JSON or CSV holds its numbers, as in "{version}/{iteration} '
                 '= time_ms".'
             )
         ),
     ] = None,
     encoding: Annotated[
         str | None,
-        typer.Option(help="How the text of the files is encoded, as in latin-1; default: UTF-8."),
+        typer.Option(help="Set the text encoding of the files, such as latin-1. Default: UTF-8."),
     ] = None,
     better: Annotated[
         Literal["lower", "higher"] | None,
-        typer.Option(help="Which direction is good of numbers whose file and unit do not say it."),
+        typer.Option(
+            help=("Say whether lower or higher is better, where file and unit do not say it.")
+        ),
     ] = None,
     keep_failed: Annotated[
         bool,
         typer.Option(
             "--keep-failed",
             help=(
-                "Keep the times of runs that failed: the exit code 1 of grep and diff is an answer."
+                "Keep the times of runs that failed. For grep and diff, exit code 1 is an "
+                "answer. Default: left out."
             ),
         ),
     ] = False,
@@ -312,15 +360,15 @@ def _nest(
     levels: Annotated[
         str | None,
         typer.Option(
-            help="The nest of repetitions from the outside in, as in execution,iteration."
+            help="Name the levels of repetition, outermost first, as in execution,iteration."
         ),
     ] = None,
     metric: Annotated[
         str | None,
         typer.Option(
             help=(
-                "The variables compared, where files hold several: throughput, or "
-                "time,throughput. Quote a comma in a name."
+                "Choose the variables where files hold several: throughput, or time,throughput. "
+                "Quote a comma in a name."
             )
         ),
     ] = None,
@@ -347,6 +395,7 @@ class Selection:
     baseline: Baseline = None
     files_are: FilesAre = None
     select: Select = None
+    families: Families = None
     reading: Reading
 
 
@@ -357,7 +406,7 @@ def spoken(arguments: str = "", **options: str) -> dict[str, str]:
     """Return the options that stand for arguments of the library in its messages."""
     names = (
         "dims pattern encoding better keep_failed format layout levels metric dim select "
-        f"between {arguments}"
+        f"families between {arguments}"
     ).split()
     return (
         {name: f"--{name.replace('_', '-')}" for name in names}

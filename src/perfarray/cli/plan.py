@@ -36,7 +36,7 @@ def plan(
     path: Annotated[
         str,
         typer.Argument(
-            help="A pilot experiment: a file, a folder or a quoted glob pattern.",
+            help="Read a pilot experiment: a file, a folder or a quoted glob pattern.",
             show_default=False,
         ),
     ],
@@ -46,8 +46,8 @@ def plan(
         str | None,
         typer.Option(
             help=(
-                "What each plan may cost, one a benchmark (with --suite: all of it): 8h, "
-                "30min, or a number. Never exceeded."
+                "Spend at most this: 8h, 30min, or a number. Each benchmark has a plan; with "
+                "--suite it is for all together."
             )
         ),
     ] = None,
@@ -56,29 +56,33 @@ def plan(
     suite: Annotated[
         bool,
         typer.Option(
-            "--suite", help="One build (or session) serves every benchmark: plan them together."
+            "--suite",
+            help=("Plan all benchmarks together, where one build (or session) serves them all."),
         ),
     ] = False,
     dim: Annotated[
         str | None,
-        typer.Option(help="The dim of the baseline; default: the one that has its label."),
+        typer.Option(help="Name the dim of the baseline. Default: the one that has its label."),
     ] = None,
     baseline: Annotated[
         str | None,
-        typer.Option(metavar="LABEL", help="The system to compare with: plan the ratio."),
+        typer.Option(metavar="LABEL", help="Plan the ratio to this system."),
     ] = None,
     interleave: Annotated[
         bool,
         typer.Option(
             "--interleave",
             help=(
-                "With a baseline: print in which order to measure both, in turns, so that a "
-                "drift is in both."
+                "Print in which order to measure both sides, in turns, so that a drift affects "
+                "both. Needs --baseline."
             ),
         ),
     ] = False,
     min_units: Annotated[
-        int | None, typer.Option(help="The fewest repetitions of the outermost level: 5 (default).")
+        int | None,
+        typer.Option(
+            help=("Plan at least this many repetitions of the outermost level. Default: 5.")
+        ),
     ] = None,
     assurance: Annotated[
         float | None,
@@ -97,8 +101,8 @@ def plan(
     """Plan how many builds, executions and iterations to run, for a budget or for a half-width.
 
     Exit code 0: there is a plan.
-    Exit code 2: no answer; a file cannot be read, the budget is too small, a single execution shows
-    no spread, a wrong option.
+    Exit code 2: no plan: a file cannot be read, the budget is too small, a single execution shows
+    no spread, or an option is wrong.
 
     Example: perfarray plan pilot.csv --cost execution=0.8 --cost binary=95 --budget 8h
     """

@@ -44,9 +44,11 @@ def plot(
         list[str],
         typer.Argument(
             metavar="[PICTURE] OLD [NEW]...",
-            help="The picture (a wrong name lists all) and what it shows. Default: intervals of "
-            "a comparison; of one place "
-            "violin, of an archive of machines five-numbers.",
+            help=(
+                "Name the picture and its files. A wrong name lists all pictures. Default: "
+                "intervals of a comparison, violin of one input, five-numbers of an archive of "
+                "machines."
+            ),
             show_default=False,
         ),
     ],
@@ -56,7 +58,7 @@ def plot(
         typer.Option(
             "-o",
             metavar="FILE",
-            help="What to write: .svg, .png or .pdf; default: PICTURE.svg.",
+            help="Write this .svg, .png or .pdf file. Default: PICTURE.svg.",
             show_default=False,
         ),
     ] = None,
@@ -65,11 +67,11 @@ def plot(
     selected: options.Selected,
     nest: options.Nest,
 ) -> None:
-    """Draw a picture of what was measured, or of a comparison, with its own defaults.
+    """Draw a picture of the measurements, or of a comparison.
 
-    Exit code 0: it is written.
-    Exit code 2: it is not; a file cannot be read or written, there is no such picture, a wrong
-    option.
+    Exit code 0: the picture is written.
+    Exit code 2: it is not: a file cannot be read or written, there is no such picture, or an
+    option is wrong.
 
     Example: perfarray plot old.json new.json -o intervals.svg
     """

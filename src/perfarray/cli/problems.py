@@ -50,9 +50,7 @@ AS_GROUPS: Final = re.compile(
     r" Or give another column as groups=, or groups=None, .* by itself\.?$"
 )
 AS_BY: Final = r", as by='\w+' gives it"
-SHARED: Final = (
-    r"; if one \w+ serves all benchmarks, say shared='\w+'; shared=\(\) says that none does"
-)
+SHARED: Final = r" If one \w+ serves all benchmarks, say shared='\w+'; else shared=\(\)\."
 BY_SUITE: Final = r'times\.groupby\("suite"\)( or by="suite")?'
 
 
@@ -107,7 +105,7 @@ def in_line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> 
     line = (
         re.sub(BY_SUITE, "--by suite", line)
         if "by" in options
-        else re.sub(rf"; {BY_SUITE} gives each its own|{AS_BY}", "", line)
+        else re.sub(rf"[;.] {BY_SUITE} gives each its own|{AS_BY}", "", line)
     )
     line = line if "shared" in options else re.sub(SHARED, "", line)
     if "dims" in options:  # dims={'benchmark': 0, 'time_ms': 1} becomes dims=benchmark=0,time_ms=1

@@ -5,13 +5,14 @@ import subprocess
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import perfarray
 from perfarray.cli.options import FilesAre, Selection, fraction
 from perfarray.cli.problems import quoted
-from perfarray.cli.selecting import select
+from perfarray.cli.selecting import in_families, select
 from perfarray.conventions import (
     BENCHMARK,
     EXECUTION,
@@ -68,12 +69,13 @@ def read_one(
     files_are: FilesAre,
     sentences: list[str],
     patterns: Sequence[str] | None = None,
+    families: str | None = None,
 ) -> "xr.Dataset":
     """Read what an archive has of some labels.
 
     `files_are` says what several files of it are, otherwise they are labels.
     """
-    times = select(read_archive(archive, reading), patterns)
+    times = in_families(select(read_archive(archive, reading), patterns), families)
     return (
         times
         if files_are is None
@@ -143,9 +145,8 @@ def read(inputs: Sequence[str], selected: Selection, sentences: list[str]) -> Si
     Of one nothing is compared unless a dim or a baseline was given.
     """
     if len(inputs) == 1 and selected.dim is None and selected.baseline is None:
-        return Sides(
-            read_one(inputs[0], selected.reading, selected.files_are, sentences, selected.select)
-        )
+        choices = selected.files_are, sentences, selected.select, selected.families
+        return Sides(read_one(inputs[0], selected.reading, *choices))
     return read_sides(inputs, selected, sentences)
 
 
@@ -153,10 +154,10 @@ def read_sides(inputs: Sequence[str], selected: Selection, sentences: list[str])
     """Read what is compared; labels that are constant on each side do not separate the sides."""
     if len(inputs) == 1:
         return _labels_compared(inputs[0], selected, sentences)
-    if selected.dim is not None:
+    if selected.dim is not None or selected.families is not None:
         raise ValueError(
-            "several inputs are compared with each other; options such as --dim are for the "
-            "labels in one file or folder"
+            "several inputs are compared with each other; options such as --dim and --families "
+            "are for the labels in one file or folder"
         )
     if stores := [path for path in inputs if path.endswith(STORES)]:
         raise ValueError(
@@ -235,9 +236,11 @@ def with_metrics(sides: Sides) -> tuple[Sides, dict[str, Any]]:
 
 def _labels_compared(archive: str, selected: Selection, sentences: list[str]) -> Sides:
     """Read one archive, in which the labels of a dim are compared."""
-    times = _merge_files(
-        select(read_archive(archive, selected.reading), selected.select), selected, sentences
-    )
+    times = select(read_archive(archive, selected.reading), selected.select)
+    families = in_families(times, selected.families)
+    if len(added := [str(name) for name in families.dims if name not in times.dims]) == 1:
+        selected = replace(selected, dim=selected.dim or added[0])
+    times = _merge_files(families, selected, sentences)
     dim = selected.dim or _compared_dim(times, selected.baseline)
     # Readers rename what has the name of an answer's variable.
     dim = f"data_{dim}" if dim not in times.dims and f"data_{dim}" in times.dims else dim
@@ -300,11 +303,12 @@ def _merge_files(
             f"the files hold sessions: --files-are {files_are} would nest them twice. Name the "
             "dims with --layout"
         )
-    times = times.rename(file="session").assign_coords(session=np.arange(times.sizes["file"]))
+    file_names = times["file"].values
+    times = times.rename(file="session").assign_coords(session=np.arange(len(file_names)))
     if files_are == "session":
-        return times.assign_attrs(
-            shared_levels="session"
-        )  # a run of the whole harness serves every benchmark
+        # A run of the whole harness serves every benchmark. Files of one name may make a pair.
+        times = times.assign_coords(session_label=("session", file_names))
+        return times.assign_attrs(shared_levels="session")
     return cast("xr.Dataset", perfarray.merge_level(times, "session"))
 
 

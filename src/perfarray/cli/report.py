@@ -34,12 +34,15 @@ def report(
         typer.Option(
             "-o",
             metavar="FILE",
-            help="Write it there; .html, .md and .json say the form. Default: report.html.",
+            help=(
+                "Write the report to this file. .html, .md and .json set the form. Default: "
+                "report.html."
+            ),
         ),
     ] = None,
     output: Annotated[
         Literal["html", "markdown", "json"] | None,
-        typer.Option(help="The form; without -o it is printed."),
+        typer.Option(help="Choose the form. Without -o the report is printed."),
     ] = None,
     selected: options.Selected,
     order: options.Order = None,
@@ -54,8 +57,8 @@ def report(
             "--section",
             metavar="METHOD",
             help=(
-                "Only the sections of some methods, such as five_number_summary. Repeat it for "
-                "several."
+                "Write only the sections of some methods, such as five_number_summary. Repeat "
+                "it for several."
             ),
         ),
     ] = None,
@@ -64,18 +67,18 @@ def report(
         bool,
         typer.Option(
             "--redact",
-            help="Number machines and files instead of naming them; leave out users and paths.",
+            help="Replace names of machines and files by numbers, and leave out users and paths.",
         ),
     ] = False,
 ) -> None:
     """Write a report: what changed, how sure that is, where it varies, how much to run next.
 
-    Of one place, what lies in it is compared if a baseline is named; else its means are shown. Of
-    suites or several machines without versions, the report has scores, which machines are alike,
-    which vary most, and what explains it. The page needs nothing beside it.
+    With one input, --baseline says what in it is compared; without it the report shows means. For
+    suites or several machines without versions, the report has scores, machines that are alike,
+    machines that vary most, and what explains it. The page is one file.
 
-    Exit code 0: it is written.
-    Exit code 2: it is not; a file cannot be read, or the output not be written.
+    Exit code 0: the report is written.
+    Exit code 2: it is not: a file cannot be read, or the output cannot be written.
 
     Example: perfarray report old.json new.json --cost execution=0.8 -o report.html
     """

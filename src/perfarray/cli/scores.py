@@ -44,8 +44,8 @@ def scores(
         Literal["median", "slower_median", "mean", "geometric", "min", "best"] | None,
         typer.Option(
             help=(
-                "Of the runs of each benchmark, whose geometric mean is the score; default: "
-                "median, of SPEC as it publishes it."
+                "Choose the statistic of the runs of each benchmark. The score is its geometric "
+                "mean. Default: median; for SPEC, as it publishes."
             )
         ),
     ] = None,
@@ -58,13 +58,13 @@ def scores(
     sort: options.Sort = None,
     target: Target,
 ) -> None:
-    """Say what each machine scores in each suite, in which five numbers, and how it varies.
+    """Show the score of each machine in each suite, its five-number summary, and its variation.
 
-    The five numbers are those of single passes through the suite: the score of one run of every
-    benchmark, taken at random.
+    The five numbers describe single passes through the suite: scores of one random run of every
+    benchmark.
 
     Exit code 0: there is a score.
-    Exit code 2: none; a file cannot be read, a wrong option.
+    Exit code 2: no score: a file cannot be read, or an option is wrong.
 
     Example: perfarray scores results/ --select "machine=AMD*" --sort effect
     """

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
+import perfarray
 from perfarray.cli.problems import quoted
 from perfarray.conventions import MARKS
 
@@ -53,6 +54,16 @@ def select(
         mask = np.reshape([cell in matching for cell in cells], coordinate.shape)
         times = _masked(times, xr.DataArray(mask, dims=coordinate.dims))
     return _of_measured_labels(times, sides) if patterns else times
+
+
+def in_families(times: "xr.Dataset", families: str | None) -> "xr.Dataset":
+    """Return timings whose benchmarks are split by a pattern into families."""
+    if families is None:
+        return times
+    try:
+        return perfarray.split_labels(times, families)
+    except ValueError as error:
+        raise ValueError(str(error).replace("pattern=", "families=", 1)) from None
 
 
 def label_text(value: Any) -> str:

@@ -31,19 +31,31 @@ def speedup_test(
     config: Annotated[
         str,
         typer.Argument(
-            help="The configuration: CSV with Name,Sample1,Sample2,ConfLevel,Coef.",
+            help="Read this configuration: CSV with Name,Sample1,Sample2,ConfLevel,Coef.",
             show_default=False,
         ),
     ],
     *,
     conf_level: Annotated[
-        float | None, options.share("For benchmarks without one. Default: searched for.")
+        float | None,
+        options.share(
+            "Set the confidence level of benchmarks without one. Default: the highest that is "
+            "significant."
+        ),
     ] = None,
     weight: Annotated[
-        Literal["custom", "equal", "fraction"], typer.Option(help="The weights of the benchmarks.")
+        Literal["custom", "equal", "fraction"],
+        typer.Option(
+            help=(
+                "Choose the weights of the benchmarks. Default: custom, those of the configuration."
+            )
+        ),
     ] = "custom",
     precision: Annotated[
-        float | None, options.share("Of the proportion, for the number needed: 5% (default).")
+        float | None,
+        options.share(
+            "Plan the number of benchmarks for this precision of the proportion. Default: 5%."
+        ),
     ] = None,
     correction: options.Correction = None,
     prefix: Annotated[
@@ -51,19 +63,19 @@ def speedup_test(
         typer.Option(
             "-o",
             "--prefix",
-            help="What the names of the tool's four files begin with; default: CONFIG.",
+            help="Begin the names of the four output files with this. Default: CONFIG.",
         ),
     ] = None,
     sort: options.Sort = None,
     target: Printed,
 ) -> None:
-    """Run the Speedup-Test on its tool's files: which speedups are significant.
+    """Run the Speedup-Test on its tool's files, to see which speedups are significant.
 
-    Writes the tool's files: PREFIX.out, PREFIX.report, PREFIX.warning and PREFIX.error.
+    The command writes PREFIX.out, PREFIX.report, PREFIX.warning and PREFIX.error.
 
     Exit code 0: there is a report.
-    Exit code 2: no answer; the configuration cannot be read, no benchmark has both samples, a wrong
-    option.
+    Exit code 2: no report: the configuration cannot be read, no benchmark has both samples, or an
+    option is wrong.
     """
     from perfarray.results.rows import records
 

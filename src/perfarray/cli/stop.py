@@ -33,13 +33,13 @@ def stop(
         Literal["stein", "t", "always_valid", "cv"] | None,
         typer.Option(
             help=(
-                "stein (default): the first units say how many; t: the usual interval, looked "
-                "at after each; always_valid."
+                "Choose the rule. stein (default): the first units say how many. t: the usual "
+                "interval, checked after each unit. always_valid: valid at every unit."
             )
         ),
     ] = None,
     start: Annotated[
-        int | None, typer.Option(help="Units to begin with: 10 (default), better 30.")
+        int | None, typer.Option(help="Begin with this many units. Default: 10; 30 is better.")
     ] = None,
     selected: options.Selected,
     paired: options.Paired = None,
@@ -48,18 +48,18 @@ def stop(
     sort: options.Sort = None,
     target: Target,
 ) -> None:
-    """Say of every benchmark whether to go on measuring, and how many more executions it takes.
+    """Say for every benchmark whether to go on measuring, and how many more executions it needs.
 
-    Exit code 0: enough was measured of every benchmark.
-    Exit code 1: of one it was not; go on.
-    Exit code 2: no answer; a file cannot be read, nothing was measured, a wrong option.
+    Exit code 0: every benchmark has enough executions.
+    Exit code 1: a benchmark needs more.
+    Exit code 2: no answer: a file cannot be read, nothing was measured, or an option is wrong.
 
     Example: perfarray stop old/ new/ --half-width 1% --rule always_valid
     """
     from perfarray.results.rows import records
 
     choices = options.given(rule=rule, start=start, paired=paired, confidence_level=confidence)
-    paths, own_words = paths_read(inputs), ("fewer_than_start", "not_narrow")
+    paths, own_words = paths_read(inputs), ("few_units", "no_goal")
     with answering(
         target, paths, "rows", "attrs", "notes", own_words=own_words, options=OPTIONS
     ) as sentences:

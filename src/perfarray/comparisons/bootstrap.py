@@ -33,10 +33,10 @@ STORED = ("percentile", "basic")  # methods that need replicates alone
 # replicates from which on an observed statistic outside all of them is an error and not chance
 FEWEST = 20
 
-# What follows for limits of replicates that can only rise, or only fall, with what was stopped.
+# The consequence for limits whose replicates only rise, or only fall, with stopped runs.
 STOPPED = (
-    "the limits hold whatever they would have taken, and an estimate that hangs on it is a "
-    "bound, or NaN where it is none"
+    "The limits hold whatever they would have taken. An estimate that depends on "
+    "them is a bound, or NaN"
 )
 
 Statistic = str | Callable[..., Any]
@@ -111,7 +111,7 @@ def bootstrap_distribution(
     array, nest, note = data.array, data.levels, None
     compared = [str(dim) for dim in array.dims if dim not in (*nest, BENCHMARK)]
     common = shared_levels(data, shared) if shared is not None or resample != "flat" else ()
-    # How many levels, from the outermost, the benchmarks share.
+    # The number of outer levels that the benchmarks share.
     joint = next((number for number, level in enumerate(nest) if level not in common), len(nest))
     joint = joint if BENCHMARK in (*array.dims, *array.coords) else 0
     plan = check_resampling(data, resample, n_resamples, rng, joint=joint > 0 or paired is not None)
@@ -121,7 +121,7 @@ def bootstrap_distribution(
     cells, groups = cell_keys([array], nest), cell_keys([array], nest, excluded=alike)
     pairs = groups if paired is None else cell_keys([array], nest, excluded=compared + alike)
     outer = [nest[:depth] for depth in range(1, max(joint, paired is not None) + 1)]
-    # Of every outer nest, the units that any cell of a group measured
+    # The units of each outer nest that any cell of a group measured
     present = []
     for names in outer:
         kept = (*names, *(pairs if len(names) == 1 else groups).dims)
@@ -173,8 +173,8 @@ def _matched_units(
     check_choice(paired, "paired", data.levels[:1])
     if not compared:
         raise ValueError(
-            f"paired={paired!r} matches units between labels that are compared; the array has "
-            f"the dims {data.array.dims} alone"
+            f"paired={paired!r} matches units between labels that are compared. The array has "
+            f"only the dims {data.array.dims}"
         )
     measured = data.array.notnull().any(data.levels[1:])
     matched = (measured | ~measured.any(paired)).all(compared)
@@ -352,16 +352,14 @@ def _stored_interval(
         raise ValueError(f"the replicates are {distribution.dtype} values, not numbers")
     if SUITE_SCORE in distribution.coords:
         raise ValueError(
-            "these replicates are scores of single runs (score_distribution), whose range says "
-            "nothing of how sure a score is; "
-            "score_ratio_interval gives limits of a ratio of scores"
+            "these replicates are scores of single runs (score_distribution). Their range is no "
+            "interval of the score. Use score_ratio_interval for limits of a ratio of scores"
         )
     plain = OBSERVED not in distribution.coords
     if plain and method != "percentile":
         raise ValueError(
-            f"method={method!r} mirrors the replicates at the statistic of the data, and the "
-            f"coordinate {OBSERVED!r} that holds it is "
-            "missing; add it (assign_coords), or choose 'percentile'"
+            f"method={method!r} needs the statistic of the data, the coordinate {OBSERVED!r}, "
+            "which is missing. Add it (assign_coords), or choose 'percentile'"
         )
     unknown = xr.full_like(
         distribution.isel({REPLICATE: 0}, drop=True).reset_coords(drop=True), np.nan, dtype=float
@@ -396,7 +394,7 @@ def _stored_interval(
         f"the replicates have no coordinate {OBSERVED!r}, the statistic of the data: "
         "percentile limits without an estimate"
     )
-    return with_notes(result, Note("no_observed", text) if plain else None, checks=("resampling",))
+    return with_notes(result, Note("no_value", text) if plain else None, checks=("resampling",))
 
 
 def _replicates(values: npt.NDArray[np.floating]) -> xr.DataArray:
@@ -423,9 +421,8 @@ def _check_observed(distribution: xr.DataArray, observed: xr.DataArray) -> None:
     if bool(outside.any()):
         raise ValueError(
             f"in {int(outside.sum())} of {outside.size} cells the coordinate 'observed' lies "
-            f"outside all {distribution.sizes[REPLICATE]} "
-            "replicates: they were changed and it was not; change it too (assign_coords), or "
-            "draw from the changed timings"
+            f"outside all {distribution.sizes[REPLICATE]} replicates. Were the replicates "
+            "changed alone? Change it too (assign_coords), or draw from the changed timings"
         )
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import xarray as xr
 
+from perfarray.comparisons.controls import Patterns, method_with_controls
 from perfarray.comparisons.methods import check_options
 from perfarray.comparisons.thresholds import Threshold, check_thresholds
 from perfarray.comparisons.verdicts import decide
@@ -34,6 +35,7 @@ def compare(
     across: str = BENCHMARK,
     prior: str | None = None,
     between: Any = None,
+    controls: Patterns | None = None,
     by: str | None = None,
     shared: str | tuple[str, ...] | None = None,
     paired: str | None = None,
@@ -49,24 +51,26 @@ def compare(
         A label of `dim` (default: the dim that holds it), or other timings, matched by label.
     levels, metric : str or sequence of str, optional
         The nest, outermost first (default: the levels present); the variables (default: `time`).
-    threshold : float, mapping or DataArray
+    threshold : float, mapping, DataArray or Dataset
         A relative change that does not matter: 0.02 for 2 %. Or one by benchmark, as in `{"parse":
-        0.05, ...: 0.02}`, or along any dims.
+        0.05, ...: 0.02}`, along any dims, or a result of `calibrate`.
     confidence_level : float
         Of intervals and verdicts.
     statistic, value, method, resample, n_resamples, rng, censored : as for `ratio_interval`
         What is compared, and how.
     correction : {None, "holm", "bh"}
-        "holm" limits the chance of any false verdict, "bh" the share of false ones. The suite row
-        is not corrected.
+        Holm limits the chance of any false verdict, "bh" the share of false ones.
     across, by : str, optional
-        The dim the suite row averages over; a coordinate along it, each value with a suite row.
+        The dim of the suite row; a coordinate along it, a row for each value.
     prior : {None, "suite"}
         "suite" shrinks the variance of each benchmark towards the suite's
         (:doc:`/how-to/few_runs`).
     between : DataArray, Dataset or tuple of two numbers, optional
-        What sessions vary by, where each side is one: earlier timings, components, or a relative
-        standard deviation and its df (:doc:`/how-to/one_session`).
+        What sessions vary by: earlier timings, components, or a relative standard deviation and its
+        df (:doc:`/how-to/one_session`).
+    controls : str or sequence of str, optional
+        Labels along `across`, or patterns (* and ?), that the change cannot touch: other ratios are
+        relative to theirs.
     shared : str or tuple of str, optional
         Levels whose label is the same unit for every benchmark. Default: `attrs["shared_levels"]`.
     paired : str, optional
@@ -76,16 +80,22 @@ def compare(
     -------
     Dataset
         For every benchmark and candidate the variables of `ratio_interval` and: `verdict`
-        (`faster`, `slower`, `equivalent` or `inconclusive`); `pvalue` and `pvalue_equivalent`, also
-        as `pvalue_adjusted` and `pvalue_equivalent_adjusted`; `not_slower` with
-        `pvalue_not_slower`; `interval_level`; `interval_agrees`; `smallest_change` (relative, seen
-        with 80 % power); `n_candidate`, `n_baseline`. In the units of the data `candidate_mean`,
-        `baseline_mean` (or medians), `difference`, `difference_lower`, `difference_upper`. For
-        every candidate `suite_estimate` (geometric mean ratio), `suite_lower`, `suite_upper`,
+        (`faster`, `slower`, `equivalent` or `inconclusive`); `pvalue`, `pvalue_equivalent`,
+        `pvalue_adjusted`, `pvalue_equivalent_adjusted`; `not_slower`, `pvalue_not_slower`;
+        `interval_level`; `interval_agrees`; `smallest_change` (80 % power); `n_candidate`,
+        `n_baseline`; in the units of the data `candidate_mean`, `baseline_mean` (or medians),
+        `difference`, `difference_lower`, `difference_upper`; `spread_ratio`, `spread_lower`,
+        `spread_upper`, `spread_pvalue`, `candidate_spread`, `baseline_spread`, `spread_changed`.
+
+        For every candidate `suite_estimate` (geometric mean ratio), `suite_lower`, `suite_upper`,
         `suite_df`, `suite_n`, `suite_benchmarks`, `suite_kind`, `suite_pvalue`, `suite_verdict`,
-        `suite_correlation` of units between benchmarks, `suite_correlation_pvalue`. Thresholds that
-        differ add `threshold` and `suite_threshold`. `between` adds `session_standard_deviation`
-        (relative), `session_df`, and limits without it: `within_lower`, `within_upper`.
+        `suite_correlation`, `suite_correlation_pvalue`.
+
+        Thresholds that differ add `threshold`, `suite_threshold`; `between` adds
+        `session_standard_deviation`, `session_df`, `within_lower`, `within_upper`; `controls` adds
+        `raw_estimate`, `raw_lower`, `raw_upper`, `control`, `control_pvalue`, `control_estimate`,
+        `control_lower`, `control_upper`, `control_standard_deviation`, `control_n`
+        (:doc:`/conventions`).
 
     Raises
     ------
@@ -94,8 +104,8 @@ def compare(
 
     Notes
     -----
-    A verdict of faster or slower means that the interval lies outside 1 ± threshold, equivalent
-    inside. With a correction the corrected p-values decide. See :doc:`/how-to/trust`.
+    Faster or slower means that the interval lies outside 1 ± threshold, equivalent inside; a
+    correction decides by p-values. See :doc:`/how-to/trust`.
 
     References
     ----------
@@ -111,7 +121,7 @@ def compare(
     ('faster', 0.9)
     """
     options = check_options(
-        method=method,
+        method=method_with_controls(controls, method, statistic, between),
         statistic=statistic,
         confidence_level=confidence_level,
         dim=dim,
@@ -127,6 +137,7 @@ def compare(
         threshold=check_thresholds(threshold),
         correction=correction,
         between=between,
+        controls=controls,
         shared=shared,
     )
     return decide(times, baseline, options, metric)

@@ -44,8 +44,8 @@ from perfarray.timings.units import UNITS
 from perfarray.timings.validation import check_choice, check_confidence_level
 from perfarray.timings.zeros import Positive
 
-# What follows for a mean of runs that were stopped at a limit
-OPEN = "the limit of the mean towards what they would have been is open, and the estimate a bound"
+# The consequence for a mean of runs that were stopped at a limit
+OPEN = "The mean is a bound. Its limit towards what they would have been is open"
 
 
 @for_each_metric
@@ -199,15 +199,16 @@ def ratio_interval(
     levels, metric : str or sequence of str, optional
         The nest, outermost first (default: the levels present); the variables (default: `time`).
     confidence_level : float
-        Of the confidence set.
+        Of the set.
     statistic : {"mean", "median"}
-        Of the outermost units, or of all runs, units having equal weight.
+        Of the outermost units, or of all runs with units of equal weight.
     value : str, optional
-        For medians, the level whose repetitions are runs.
+        For medians, the level of a run.
     method : str, optional
-        Means: "fieller" (default), "delta", "log_delta", "skew_adjusted" or "batch_means"
-        (dependent units). Medians: "order_statistics" (default) or "rank" (distributions of one
-        shape). Bootstraps: "percentile", "basic", "bca"; of means "studentized".
+        Means: "fieller" (default), "delta", "log_delta", "skew_adjusted", "batch_means" (dependent
+        units) or "always_valid" (pairs, looked at after each). Medians: "order_statistics"
+        (default) or "rank" (one shape). Bootstraps: "percentile", "basic", "bca", and of means
+        "studentized".
     df : {"satterthwaite", "conservative", "normal"}
         Welch's, the smaller number of units less one, or infinite.
     resample : None, "all", "flat", str or tuple of str
@@ -240,7 +241,7 @@ def ratio_interval(
 
     Notes
     -----
-    Limits cover less where the noisier side has few, skewed units: measure more of that side. See
+    Limits cover less where the noisier side has few, skewed units: measure more of it. See
     :doc:`/how-to/skewed_timings` and :doc:`/how-to/bootstrap`.
 
     References

@@ -11,7 +11,7 @@ from perfarray.numerics.levels import unit_means
 from perfarray.numerics.medians import units_with_limits
 from perfarray.numerics.rank_sums import RANK, units_with_rank_limits
 from perfarray.numerics.types import Floats
-from perfarray.numerics.verdicts import Comparison, Rules
+from perfarray.numerics.verdicts import RatioComparison, Rules
 from perfarray.timings.apply import outputs
 from perfarray.timings.notes import Note, check, count_note, significant_in_all
 from perfarray.timings.pairs import Pair, without_zeros_of_both
@@ -25,8 +25,8 @@ BEYOND = "beyond"
 SPREAD_OUTPUTS = outputs(spread_pvalue="p-value of equal spreads of both sides' logarithms")
 
 STOPPED = (
-    "limits hold whatever they would have taken, and a ratio decided by a stopped run is a bound, "
-    "or NaN where both sides are"
+    "The limits hold whatever they would have taken. A ratio decided by a stopped "
+    "run is a bound, or NaN"
 )
 
 
@@ -50,13 +50,13 @@ def check_runs(pair: Pair, value: str | None, method: str, paired: str | None) -
 
 
 def of_runs(
-    function: Callable[..., Comparison], below: int, ends: int
-) -> Callable[..., Comparison]:
+    function: Callable[..., RatioComparison], below: int, ends: int
+) -> Callable[..., RatioComparison]:
     """Return a method of runs as one of timings, whose lowest levels it averages."""
 
     def of_timings(
         new: Floats, old: Floats, level: Floats | float, *arrays: Any, rules: Rules
-    ) -> Comparison:
+    ) -> RatioComparison:
         runs = [unit_means(side, below) for side in (new, old, *arrays[:ends])]
         return function(*runs[:2], level, *runs[2:], *arrays[ends:], rules=rules)
 
@@ -65,7 +65,7 @@ def of_runs(
 
 @check(BEYOND)
 def beyond_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count the cells of which a limit lies beyond all runs.
+    """Count the cells with a limit beyond all runs.
 
     Of ranks, those whose sides have other spreads, at an error rate of 5 %.
     """

@@ -21,18 +21,21 @@ from perfarray.comparisons.noise import NOISE
 from perfarray.comparisons.priors import PRIOR, WITH_PRIOR, check_prior, learned_outputs
 from perfarray.comparisons.sessions import Sessions, check_between, session_outputs
 from perfarray.comparisons.thresholds import varies
-from perfarray.conventions import RNG_KEY
+from perfarray.conventions import RNG_KEY, SLOT
 from perfarray.numerics.bootstrap_tests import compare_draws, compare_stopped_draws
 from perfarray.numerics.intervals import (
+    ALWAYS_VALID,
     BOOTSTRAP_METHODS,
     DF_RULES,
+    PAIR_METHODS,
     RATIO_METHODS,
     STUDENTIZED,
 )
 from perfarray.numerics.median_tests import compare_medians
 from perfarray.numerics.rank_sums import RANK
 from perfarray.numerics.ratio_tests import compare_units
-from perfarray.numerics.verdicts import Comparison, Rules
+from perfarray.numerics.round_tests import compare_rounds
+from perfarray.numerics.verdicts import RatioComparison, Rules
 from perfarray.timings.apply import Output, is_chunked
 from perfarray.timings.dependence import DEPENDENCE
 from perfarray.timings.pairs import FAR, Pair, with_unknown_at_best, with_worst_case
@@ -73,6 +76,7 @@ class Options(NamedTuple):
     threshold: Any = None
     correction: str | None = None
     between: Any = None
+    controls: Any = None
     shared: str | tuple[str, ...] | None = None
 
     @property
@@ -84,6 +88,12 @@ class Options(NamedTuple):
     def medians(self) -> bool:
         """Whether medians are compared."""
         return self.statistic == MEDIAN
+
+    @property
+    def pairs_possible(self) -> bool:
+        """Whether `paired=` could be given, and is not."""
+        without_pairs = self.method == RANK or (self.medians and self.drawn)
+        return self.paired is None and self.between is None and not without_pairs
 
     @property
     def attrs(self) -> dict[str, Hashable]:
@@ -146,13 +156,18 @@ def check_options(
                 f"value={options.value!r} says what the runs are whose median is taken; a mean "
                 "takes unit means: give levels="
             )
-        check_choice(options.method, "method", RATIO_METHODS + BOOTSTRAP_METHODS)
+        check_choice(options.method, "method", RATIO_METHODS + PAIR_METHODS + BOOTSTRAP_METHODS)
+        if options.method in PAIR_METHODS and options.paired is None:
+            raise ValueError(
+                f"method={method!r} compares pairs. Name the level whose units match, as in "
+                "paired='session'"
+            )
     check_choice(options.correction, "correction", (None, "holm", "bh"))
     check_no_resampling(options.method, options.resample)
     check_prior(options.prior, options.method)
     unmoderated = None if options.method in WITH_PRIOR else options.method
     check_between(options.between, method=unmoderated, paired=options.paired)
-    if options.drawn:  # several metrics, and calls at other levels, draw the same
+    if options.drawn:  # Several metrics, and calls at other levels, use the same draws.
         return options._replace(rng=str(describe_key(key_of(rng))[RNG_KEY]))
     return options
 
@@ -164,7 +179,7 @@ class Method(NamedTuple):
     be averaged before, chunk by chunk.
     """
 
-    function: Callable[..., Comparison]
+    function: Callable[..., RatioComparison]
     attrs: dict[str, Hashable]
     inputs: tuple[tuple[xr.DataArray, tuple[str, ...]], ...] = ()
     further: Mapping[str, Output] = MappingProxyType({})
@@ -189,6 +204,8 @@ def choose_method(
     if options.medians:
         return _order_statistics(pair, rules, depth, across)
     lazy = is_chunked(pair.candidate.array) or is_chunked(pair.baseline.array)
+    if options.method == ALWAYS_VALID:
+        return _in_rounds(pair, rules, 1 if lazy else len(pair.candidate.levels), across)
     function = partial(
         compare_units,
         levels=1 if lazy else len(pair.candidate.levels),
@@ -206,6 +223,27 @@ def choose_method(
         attrs | {"between": sessions.level},
         sessions.inputs(across),
         further | session_outputs(*across),
+        of_units=True,
+    )
+
+
+def _in_rounds(pair: Pair, rules: Rules, levels: int, across: tuple[str, ...]) -> Method:
+    """Compare pairs at any round, without the effect of the order where a coordinate tells it."""
+    sides, unit = [pair.candidate.array, pair.baseline.array], pair.candidate.levels[0]
+    ordered = all(SLOT in side.coords for side in sides)
+    attrs: dict[str, Hashable] = {"df": rules.df}
+    function = partial(compare_rounds, levels=levels, ordered=ordered)
+    if not ordered:
+        return Method(function, attrs, of_units=True)
+    new, old = (side.isel(dict.fromkeys(pair.candidate.levels[1:], 0), drop=True) for side in sides)
+    order = (new.coords[SLOT].variable - old.coords[SLOT].variable).astype(float)
+    order = order.set_dims({**order.sizes, **old.sizes, **new.sizes})
+    coords = {name: side.coords[name] for side in (old, new) for name in side.indexes}
+    differences = xr.DataArray(order, coords).drop_vars(SLOT, errors="ignore")
+    return Method(
+        function,
+        attrs | {"adjusted_for": SLOT},
+        ((differences, (*across, unit)),),
         of_units=True,
     )
 
@@ -259,9 +297,9 @@ def _bootstrap(
     several = any(sides[0].sizes.get(dim, 1) > 1 for dim in across)
     if options.medians and (rules.shared or rules.paired) and several:
         raise ValueError(
-            f"method={rules.method!r} draws each benchmark alone where medians are compared, "
-            "and these have common units (shared= or "
-            f"paired=); choose method='{ORDER_STATISTICS}', or statistic='mean'"
+            f"method={rules.method!r} of medians draws each benchmark by itself. Here benchmarks "
+            f"have common units (shared= or paired=). Choose method='{ORDER_STATISTICS}', or "
+            "statistic='mean'"
         )
     runs = pair.candidate._replace(levels=nest[: depth + 1]) if options.medians else pair.candidate
     plan = check_resampling(
@@ -275,7 +313,7 @@ def _bootstrap(
         cells, groups = (keys.broadcast_like(pair.itself) for keys in (cells, groups))
     joint = next((number for number, name in enumerate(nest) if name not in pair.shared), len(nest))
     ends = _stopped_ends(pair, across) if options.medians else ()
-    function: Callable[..., Comparison] = partial(
+    function: Callable[..., RatioComparison] = partial(
         compare_stopped_draws if ends else compare_draws,
         draws=plan.draws,
         joint=joint,

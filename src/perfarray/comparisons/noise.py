@@ -58,19 +58,18 @@ def shape_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         share = result.variables[SHARE].values
         owner = f"have most of their error from one side, whose {units} are skewed"
         two = (
-            f"{{cells}} rest on two {units} on a side. Their 95 % intervals hold the truth 90 % of "
-            "the time if values are normal, else as little as 50 %. Measure three or more, better "
-            "five."
+            f"{{cells}} rest on two {units} on a side. Their 95 % intervals hold the truth 50 to "
+            "90 % of the time. Measure three or more, better five."
         )
         candidate, baseline = int((few & (share > 0.5)).sum()), int((few & (share < 0.5)).sum())
         text = (
             f"{{cells}} have most of their error from one side (the candidate in {candidate}, "
-            f"the baseline in {baseline}). Its {units} are fewer than {FEW} and not normal: 95 % "
-            "intervals may hold the truth only 50 to 90 % of the time. Measure more of that side, "
-            "or use method='studentized'."
+            f"the baseline in {baseline}). Its {units} are fewer than {FEW} and not normal. Such "
+            "95 % intervals may hold the truth only 50 to 90 % of the time. Measure more of "
+            "that side, or use method='studentized'."
         )
         notes = [
-            count_note("two_units", two, n == 2),
+            count_note("few_units", two, n == 2),
             count_note("few_skewed_units", text, few, candidate=candidate, baseline=baseline),
         ]
     else:
@@ -98,7 +97,7 @@ def shape_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
 
 
 def _skewed_together(result: xr.Dataset, few: Mask) -> bool:
-    """Return whether the units of cells that have few are skewed on the whole.
+    """Return whether cells with few units are skewed on the whole.
 
     The skewness of few units is far from normal, the mean of several of these is not. Of benchmarks
     whose units are correlated by r, the cubes are by r^3. Cells with the same units, as of several

@@ -15,7 +15,7 @@ from perfarray.timings.zeros import cell_names
 PRIOR = "prior"  # the check of what was learned
 # methods that take errors and degrees of freedom from elsewhere
 WITH_PRIOR = ("t", "fieller", "delta", LOG_DELTA)
-WEAK = 1.0  # degrees of freedom of a prior below which limits are almost those without
+WEAK = 1.0  # Below these degrees of freedom a prior hardly changes the limits.
 
 PVALUE = "p-value of variances that are no larger than those of the other benchmarks"
 
@@ -50,9 +50,8 @@ def check_prior(prior: str | None, method: str) -> None:
 def prior_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the suites that taught little, and name the benchmarks that are left out."""
     text = (
-        f"prior='suite' learned little in {{cells}}: fewer than {FEWEST} benchmarks have "
-        f"repetitions that differ, or their variances are too unlike (prior_df below {WEAK:g}). "
-        "Their limits are almost those without it."
+        f"prior='suite' changes little in {{cells}}. Fewer than {FEWEST} benchmarks have "
+        f"repetitions that differ, or their variances are too unlike (prior_df below {WEAK:g})."
     )
     weak = count_note("weak_prior", text, result.variables["prior_df"].values < WEAK, "suites")
     outlying = result["prior_pvalue"] < LEFT_OUT
@@ -62,5 +61,5 @@ def prior_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         "leaves them out: their limits are those of their own runs. Measure them more often."
     )
     left_out = count_note("left_out_of_prior", text, outlying.values, names=names)
-    # Their limits hold, so that there is nothing to warn of.
+    # Their limits hold, so there is no warning.
     return weak, left_out and replace(left_out, aside=True)

@@ -51,7 +51,7 @@ ROUNDING = (
     float(np.finfo(float).eps) ** 2
 )  # relative variance up to which means of equal values differ by rounding
 UNITS_DIM = "units"
-LARGEST = 1e6  # degrees of freedom of a pilot that are as good as any more
+LARGEST = 1e6  # degrees of freedom of a pilot beyond which more change nothing
 
 
 def required_units(
@@ -164,7 +164,7 @@ def _required_of_metric(
     attrs: dict[str, Any],
     metric: str | list[str] | None,
 ) -> xr.Dataset:
-    """Plan for one metric what the attrs describe; `risk` is that of its cells together."""
+    """Plan one metric as the attrs describe; `risk` holds for all its cells together."""
     learn, paired = "prior" in attrs, attrs.get("paired")
     pair = resolve_pair(
         times,
@@ -284,7 +284,7 @@ def required_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     return (
         count_note("single_unit", alone, n < 2),
         count_note("no_spread", constant, (n >= 2) & np.isnan(required)),
-        count_note("no_number", never, np.isinf(required)),
+        count_note("no_goal", never, np.isinf(required)),
         count_note("few_units", few, (n >= 2) & (n < 5) & ~np.isnan(required))
         if float(result.attrs["assurance"]) < 0.8
         else None,

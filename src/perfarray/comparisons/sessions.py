@@ -1,4 +1,4 @@
-"""What sessions vary by, from other timings, for sides of one session each: `between=`."""
+"""The variation between sessions, from other timings, where each side is one session."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -178,9 +178,9 @@ def _stated(between: Any, pair: Pair, across: str) -> tuple[xr.Dataset, xr.Datas
             deviation, df = (xr.DataArray(number).astype(float) for number in (deviation, freedom))
         except (TypeError, ValueError):
             raise ValueError(
-                f"between={between!r}: give timings of several sessions, variance components "
-                "with that level outermost, or a relative "
-                "standard deviation with its degrees of freedom, as in (0.01, 5)"
+                f"between={between!r} has no noise of sessions. Give timings of several "
+                "sessions, or variance components with that level outermost. A relative "
+                "standard deviation with its degrees of freedom works too, as in (0.01, 5)"
             ) from None
         if not bool(((deviation > 0) & (df >= 1)).all()):
             raise ValueError(
@@ -243,7 +243,7 @@ def _of_components(components: xr.Dataset, pair: Pair) -> xr.Dataset:
     squares = components["level_variance"] / square
     if "repetitions" in components:
         counts = components["repetitions"]
-    else:  # of pooled pilots S_i^2 - T_i^2 = S_(i-1)^2 / n tells the repetitions
+    else:  # In pooled pilots, S_i^2 - T_i^2 = S_(i-1)^2 / n gives the repetitions.
         counts = (squares / (squares - variance).shift({LEVEL: 1})).where(
             squares[LEVEL] != names[0], components["df"] + 1
         )
@@ -343,9 +343,6 @@ def _pooled(noise: xr.Dataset, dim: str, across: str) -> xr.Dataset:
 def _missing_note(missing: list[Any], level: str, dim: str) -> Note:
     """Return the note that some labels of a dim have the mean of the others."""
     text = (
-        f"{number_of(len(missing), dim)} ({listed(missing, 4)}): the mean of the others stands "
-        "for them"
+        f"{number_of(len(missing), dim)} ({listed(missing, 4)}). They have the mean of the others."
     )
-    return Note(
-        "sessions_elsewhere", f"between= has no {plural(level)} of {text}", {plural(dim): missing}
-    )
+    return Note("unmatched", f"between= has no {plural(level)} of {text}", {plural(dim): missing})

@@ -27,7 +27,7 @@ from perfarray.timings.zeros import Positive
 
 RUNS = "runs"
 
-# By start, the coverage of the usual interval of 95 % of a mean at a stop, for normal and
+# Rows: start, then coverage of the usual 95 % interval of a mean at a stop, for normal and
 # exponential units: the least over half-widths.
 COVERED = ((2, 88, 77), (3, 91, 78), (5, 92, 83), (10, 93, 86), (30, 94, 91))
 
@@ -127,7 +127,7 @@ def stopping(
     if baseline is None:
         for name, value in (("dim", dim), ("paired", paired)):
             if value is not None:
-                raise ValueError(f"{name}={value!r} is about two systems; name the baseline too")
+                raise ValueError(f"{name}={value!r} is about two systems. Name the baseline too")
         new = resolve(times, metric, levels, positive=positive)
         sides, attrs, notes, units = [new], new.describe(), (*new.notes, *new.unit_notes), new.units
     else:
@@ -178,15 +178,15 @@ def stopping_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     start, rule, like = int(result.attrs["start"]), str(result.attrs["rule"]), result["n"]
     unit, width = str(result.attrs["unit"]), f"{100 * float(result.attrs['half_width_wanted']):g} %"
     units, short, wide = plural(unit), (n > 1) & (n < start), (n >= start) & np.isnan(required)
-    missing = f"{{cells}} are not within ±{width} yet: {_enough_units(extrapolated[wide], units)}"
+    missing = f"{{cells}} are not within ±{width} yet. {_enough_units(extrapolated[wide], units)}"
     if rule == STEADY:
         missing = (
-            f"{{cells}} have no {start} {units} in a row that vary by {width} or less, and "
-            "more of them need not change that"
+            f"{{cells}} have no {start} {units} in a row that vary by {width} or less. More "
+            f"{units} may not change that. Use rule={STEIN!r}."
         )
     constant = (
-        f"{{cells}} stop at {units} that show no spread at all: a coarse clock hides it; begin "
-        "with more (start=)"
+        f"{{cells}} stop at {units} that show no spread. A coarse clock may hide it. Begin with "
+        "more (start=)."
     )
     return (
         _coverage_note(rule, start),
@@ -198,12 +198,12 @@ def stopping_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
             n == 1,
         ),
         cells_note(
-            "fewer_than_start",
-            f"{{cells}} have fewer than start={start} {units}; measure more, or lower start=",
+            "few_units",
+            f"{{cells}} have fewer than start={start} {units}. Measure more, or lower start=.",
             like,
             short,
         ),
-        cells_note("not_narrow", missing, like, wide),
+        cells_note("no_goal", missing, like, wide),
         cells_note("no_spread", constant, like, lower == upper),
     )
 
@@ -212,19 +212,17 @@ def _coverage_note(rule: str, start: int) -> Note | None:
     """Return the note on the coverage of rules that do not keep their level."""
     if rule == STEADY:
         text = (
-            "units that happen to vary little look surer than they are: of 95 %, intervals "
-            "cover 92 if normal units vary as much as "
-            f"half_width, 67 to 86 if twice as much; rule={STEIN!r} keeps its level"
+            "Units that vary little by chance stop too early. 95 % intervals then cover 67 to "
+            f"92 % of normal units. rule={STEIN!r} keeps its level."
         )
         return Note("optional_stopping", text, {"start": start, "normal": 67})
     if rule != EACH:
         return None
     normal, skewed = next(row[1:] for row in reversed(COVERED) if row[0] <= start)
     text = (
-        f"intervals looked at after every unit, from start={start} on, cover less where one "
-        f"stops: of 95 %, {normal} or more if units are "
-        f"normal, {skewed} or more if exponential; rule={STEIN!r} keeps its level if they are "
-        "normal"
+        f"This rule looks after every unit from start={start} on, and so stops too early. Its 95 "
+        f"% intervals cover {normal} % or more of normal units, {skewed} % or more of "
+        f"exponential. rule={STEIN!r} keeps its level if units are normal."
     )
     return Note(
         "optional_stopping", text, {"start": start, "normal": normal, "exponential": skewed}
@@ -234,7 +232,7 @@ def _coverage_note(rule: str, start: int) -> Note | None:
 def _enough_units(extrapolated: Floats, units: str) -> str:
     finite = extrapolated[np.isfinite(extrapolated)]
     if not finite.size:
-        return f"ten million {units} would not do either"
+        return f"Even ten million {units} would not suffice."
     low, high = int(finite.min()), int(finite.max())
     many = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-    return f"{many} {units} would do, if further ones vary as these"
+    return f"{many} {units} suffice if further ones vary as these."

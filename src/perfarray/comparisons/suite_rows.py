@@ -8,10 +8,12 @@ import xarray as xr
 from perfarray.comparisons.numerics.shifts import MANY, CommonShift, common_shift
 from perfarray.conventions import INTERVAL_LEVEL, OF_MACHINES
 from perfarray.timings.notes import Note, check
+from perfarray.timings.validation import listed
 
 SUITE_ROW: Final = "suite_row"  # the check of both
 COMMON_SHIFT: Final = "common_shift"
 ROWS_DIFFER: Final = "rows_differ"
+EXAMPLES: Final = 2  # controls that the note proposes
 
 
 @check(SUITE_ROW)
@@ -20,7 +22,8 @@ def suite_row_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     across = [dim for dim in result["estimate"].dims if dim not in result["suite_estimate"].dims]
     if len(across) != 1 or result.sizes[across[0]] < 2:
         return ()
-    if result.attrs.get("dim") in OF_MACHINES:  # such a factor is the answer
+    # Such a factor is the answer, or the ratios are relative to it.
+    if result.attrs.get("dim") in OF_MACHINES or "control_estimate" in result.data_vars:
         return (_rows_differ_note(result),)
     return _common_shift_note(result, str(across[0])), _rows_differ_note(result)
 
@@ -71,7 +74,19 @@ def _common_shift_note(result: xr.Dataset, across: str) -> Note | None:
         "Another machine, load or setting does this, "
         "too, and changes of a program seldom do. Measure both sides in turns."
     )
-    values = {"factor": factor, "lower": low, "upper": high, "benchmarks": int(moved), "of": number}
+    # Which of them the change cannot touch is known to the user alone.
+    names = result[across].values[shifts.alike[index]].tolist() if across in result.coords else []
+    if names:
+        some = listed(names[:EXAMPLES])
+        text += f" Or name benchmarks that the change cannot touch, as in controls=[{some}]."
+    values = {
+        "factor": factor,
+        "lower": low,
+        "upper": high,
+        "benchmarks": int(moved),
+        "of": number,
+        "controls": names,
+    }
     return Note(COMMON_SHIFT, text, values, aside=True)
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from perfarray.comparisons.controls import which_are_controls, with_controls
 from perfarray.comparisons.medians import STOPPED, check_runs
 from perfarray.comparisons.methods import Method, Options, choose_method
 from perfarray.comparisons.noise import ADJUSTED
@@ -39,7 +40,8 @@ class Systems(NamedTuple):
     """Both systems of one metric, their rules and their method.
 
     `whole` has copies that count, `scored` the same without variation, and `scoring` compares
-    these. `same` says which cells have the same runs on both sides.
+    these. `same` says which cells have the same runs on both sides, `controls` which benchmarks the
+    change cannot touch.
     """
 
     pair: Pair
@@ -49,6 +51,7 @@ class Systems(NamedTuple):
     scored: Pair | None
     scoring: Method | None
     same: xr.DataArray | None
+    controls: xr.DataArray | None = None
 
 
 def resolve_systems(times: Data, baseline: object, options: Options, metric: Any) -> Systems:
@@ -83,14 +86,19 @@ def resolve_systems(times: Data, baseline: object, options: Options, metric: Any
         pair = pair._replace(notes=(*told, *sessions.notes))
     across = (options.across,)
     method = choose_method(pair, options, rules, depth, sessions, across)
+    controls = None if options.controls is None else which_are_controls(pair, options)
+    if controls is not None:
+        method = with_controls(method, controls, pair, options.across)
     whole = resolve(with_copies=True) if copies.has_copies(pair) else pair
     same = None if whole is pair else copies.same_runs(whole)
     if same is None:
-        return Systems(pair, rules, method, whole, None, None, None)
+        return Systems(pair, rules, method, whole, None, None, None, controls=controls)
     scored = copies.without_variation(whole, same, options.statistic)
     plain = rules._replace(prior=False)
     scoring = choose_method(scored, options, plain, depth, sessions, across)
-    return Systems(pair, rules, method, whole, scored, scoring, same)
+    if controls is not None:
+        scoring = with_controls(scoring, controls, scored, options.across)
+    return Systems(pair, rules, method, whole, scored, scoring, same, controls=controls)
 
 
 def _single_sessions(times: Data, baseline: object, options: Options) -> tuple[Data, object]:
@@ -107,7 +115,7 @@ def _single_sessions(times: Data, baseline: object, options: Options) -> tuple[D
 
 
 def _positive(options: Options) -> Positive:
-    """Return what must be above 0 in a cell.
+    """Return which values of a cell must be above 0.
 
     Fieller's theorem takes zeros. Ratios that are drawn, and logs, do not.
     """

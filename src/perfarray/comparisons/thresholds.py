@@ -8,26 +8,34 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from perfarray.timings.notes import Note
 from perfarray.timings.resolve import check_dim
-from perfarray.timings.validation import check_threshold, listed
+from perfarray.timings.validation import check_threshold, listed, number_of
 
 # The variables of an answer whose thresholds differ
 THRESHOLD, SUITE_THRESHOLD = "threshold", "suite_threshold"
 
-# What a caller gives: one change for all; by label of `across`, `...` being the others; or along
-# any dims of the verdicts
-Threshold = float | Mapping[str | EllipsisType, float] | xr.DataArray
+# What a caller gives: one change for all; by label of `across`, `...` being the others; along any
+# dims of the verdicts; or what `calibrate` returned
+Threshold = float | Mapping[str | EllipsisType, float] | xr.DataArray | xr.Dataset
+
+EXAMPLES = 5  # labels that a message names
 
 
 def varies(threshold: Any) -> bool:
     """Return whether a threshold may differ between verdicts."""
-    return isinstance(threshold, Mapping | pd.Series) or (
+    return isinstance(threshold, Mapping | pd.Series | xr.Dataset) or (
         isinstance(threshold, xr.DataArray) and threshold.ndim > 0
     )
 
 
 def check_thresholds(threshold: Threshold) -> Threshold:
     """Return a threshold that differs between verdicts as it is, and one number checked."""
+    if isinstance(threshold, xr.Dataset) and THRESHOLD not in threshold.data_vars:
+        raise ValueError(
+            f"threshold= has no variable {THRESHOLD!r}; it has {listed(threshold.data_vars)}. "
+            "Give what calibrate returned for several sessions"
+        )
     return threshold if varies(threshold) else check_threshold(cast(float, threshold))
 
 
@@ -40,6 +48,8 @@ def thresholds_of(
     benchmarks in an array.
     """
     labels = array[across].values.tolist() if across in array.dims else []
+    if isinstance(threshold, xr.Dataset):
+        return _of_calibration(threshold, array, across)
     if isinstance(threshold, xr.DataArray):
         for dim in threshold.dims:
             check_dim(array, dim, "threshold: dim")
@@ -71,3 +81,57 @@ def thresholds_of(
     return xr.Variable(
         (across,), [given.get(label, rest) for label in labels] or [rest]
     ), xr.Variable((), rest)
+
+
+def _of_calibration(
+    calibrated: xr.Dataset, array: xr.DataArray, across: str
+) -> tuple[xr.Variable, xr.Variable]:
+    """Return the thresholds of `calibrate`; labels without one take the median of the others."""
+    thresholds = calibrated[THRESHOLD]
+    if not bool(thresholds.notnull().any()):
+        raise ValueError(
+            "threshold= has no number: calibrate() had too few sessions. Measure more, or give one "
+            "number"
+        )
+    if across in thresholds.dims and across in array.coords:
+        labels = np.atleast_1d(array[across].values)
+        thresholds = thresholds.reindex({across: labels})
+        if array[across].ndim == 0:
+            thresholds = thresholds.isel({across: 0})
+    filled = thresholds.fillna(float(calibrated[THRESHOLD].median()))
+    rows, suite = thresholds_of(filled, array, across)
+    if SUITE_THRESHOLD in calibrated.data_vars and not calibrated[SUITE_THRESHOLD].ndim:
+        value = float(calibrated[SUITE_THRESHOLD])
+        if not np.isnan(value):
+            suite = xr.full_like(suite, check_threshold(value), dtype=float)
+    return rows, suite
+
+
+def threshold_note(threshold: Any, array: xr.DataArray, across: str) -> Note | None:
+    """Return a note on the labels that calibrated thresholds lack, and on those they have beyond.
+
+    None where both are the same.
+    """
+    if not isinstance(threshold, xr.Dataset) or across not in threshold[THRESHOLD].dims:
+        return None
+    rows = threshold[THRESHOLD]
+    with_one = rows.notnull().any([dim for dim in rows.dims if dim != across])
+    known = rows[across].values[with_one.values].tolist()
+    labels = np.atleast_1d(array[across].values).tolist() if across in array.coords else known
+    missing = [label for label in labels if label not in set(known)]
+    unused = [label for label in known if label not in set(labels)]
+    sentences = []
+    if missing:
+        sentences.append(
+            f"{number_of(len(missing), across)} ({listed(missing, EXAMPLES)}) have no calibrated "
+            f"threshold and take the median of the others, {100 * float(rows.median()):.3g} %."
+        )
+    if unused:
+        sentences.append(
+            f"{number_of(len(unused), across)} with a threshold are not in the data "
+            f"({listed(unused, EXAMPLES)})."
+        )
+    if not sentences:
+        return None
+    values = {"missing": missing, "unused": unused}
+    return Note("thresholds_differ", " ".join([*sentences, "Calibrate anew."]), values)

@@ -1,5 +1,6 @@
-"""Whether two sides were measured one after the other, by the dates in their files."""
+"""Whether two sides were measured one after the other, and when, by the dates in their files."""
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,9 @@ import xarray as xr
 
 from perfarray.conventions import LOOPS, SECONDS
 from perfarray.timings.apply import is_chunked
+from perfarray.timings.crossed import unit_labels
+from perfarray.timings.dates import earliest_dates
+from perfarray.timings.labels import labels_along
 from perfarray.timings.notes import Note
 from perfarray.timings.pairs import Pair
 from perfarray.timings.resolve import Data
@@ -31,7 +35,7 @@ def sequence_note(times: Data, baseline: object, pair: Pair) -> Note | None:
     new_is_first = bool(first < next_first)
     gap = next_first - last if new_is_first else first - next_last
     if max(dates.nunique() for dates in sides) == 1:
-        # Of one date a side, when it began: in turns, both would begin at once.
+        # Each side has one date, its beginning. Measured in turns, both would begin together.
         array = pair.candidate.array if new_is_first else pair.baseline.array
         if is_chunked(array) or array.attrs.get("units") != SECONDS:
             return None
@@ -42,9 +46,9 @@ def sequence_note(times: Data, baseline: object, pair: Pair) -> Note | None:
         return None
     names = ("candidate", "baseline") if new_is_first else ("baseline", "candidate")
     text = (
-        f"all runs of the {names[0]} were measured before those of the {names[1]}, by their "
-        "dates: what made the machine slower meanwhile "
-        "looks like a change; measure both in turns"
+        f"By their dates, all runs of the {names[0]} came before those of the {names[1]}. A "
+        "machine that became slower or faster meanwhile looks like a change. Measure both in "
+        "turns."
     )
     return Note(
         "measured_in_sequence",
@@ -76,3 +80,29 @@ def _dates(
 def _parsed(stamps: xr.DataArray) -> "pd.Series[Any]":
     texts = pd.Series(np.ravel(stamps.values).astype(str))
     return pd.to_datetime(texts, errors="coerce", utc=True, format="ISO8601").dropna()
+
+
+def unit_dates(data: Data, level: str, dim: str | None, label: object) -> "pd.Series[pd.Timestamp]":
+    """Return when the units of a level began, by their labels, of one label of a dim.
+
+    The series is empty where no dates say so.
+    """
+    nothing: pd.Series[Any] = pd.Series([], dtype="datetime64[ns, UTC]")
+    labels = unit_labels(data, level)
+    if labels is None or DATE not in data.coords:
+        return nothing
+    stamps = data.coords[DATE]
+    if level not in stamps.dims:  # all units have one date
+        stamps = stamps.drop_vars(level, errors="ignore").expand_dims({level: data.sizes[level]})
+    if dim is not None and dim in data.dims and label is not None:
+        place = labels_along(data, dim).index(label)
+        stamps, labels = (
+            array.isel({dim: place}) if dim in array.dims else array for array in (stamps, labels)
+        )
+    if labels.dims != (level,):
+        return nothing
+    with suppress(ValueError):  # dates that can be read in two ways
+        dates = earliest_dates(stamps, level)
+        by_label: pd.Series[Any] = dates.groupby(labels.values.tolist(), sort=False).min()
+        return by_label
+    return nothing

@@ -12,14 +12,21 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from perfarray.comparisons.controls import CONTROLS, mark_controls
 from perfarray.comparisons.medians import MEDIAN
 from perfarray.comparisons.methods import Arguments, Method, Options, along_suite
 from perfarray.comparisons.noise import NOISE_OUTPUTS
-from perfarray.comparisons.rounds import rounds_note
-from perfarray.comparisons.spread import spread_note
+from perfarray.comparisons.rounds import rounds_notes
+from perfarray.comparisons.spread import SPREAD, with_spread
 from perfarray.comparisons.suite_rows import SUITE_ROW
 from perfarray.comparisons.systems import Systems, describe_systems, resolve_systems
-from perfarray.comparisons.thresholds import SUITE_THRESHOLD, THRESHOLD, thresholds_of, varies
+from perfarray.comparisons.thresholds import (
+    SUITE_THRESHOLD,
+    THRESHOLD,
+    threshold_note,
+    thresholds_of,
+    varies,
+)
 from perfarray.comparisons.turns import sequence_note
 from perfarray.conventions import BY_PVALUE, CENSORED, METRIC
 from perfarray.numerics.dependence import dependence_pvalue
@@ -28,7 +35,15 @@ from perfarray.numerics.levels import unit_means
 from perfarray.numerics.skewness import noisier_side
 from perfarray.numerics.suite import movement
 from perfarray.numerics.types import Floats, Mask
-from perfarray.numerics.verdicts import NO_SUITE, Comparison, correct, judge, map_arrays
+from perfarray.numerics.verdicts import (
+    NO_SUITE,
+    RatioComparison,
+    Rules,
+    correct,
+    judge,
+    map_arrays,
+    pvalues,
+)
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
 from perfarray.timings.dependence import ORDER_OUTPUTS
 from perfarray.timings.metrics import for_each_metric
@@ -80,7 +95,7 @@ SUITE_OUTPUTS = {
 }
 
 
-# Of judged p-values, those that are corrected, and what follows
+# p-values that are corrected, and the variables that follow from them
 PVALUES = ("pvalue", "pvalue_equivalent", "pvalue_not_slower")
 CORRECTED = ("pvalue_adjusted", "pvalue_equivalent_adjusted", "pvalue_not_slower", "interval_level")
 
@@ -102,12 +117,33 @@ WIDER = {
 def decide(
     times: Data, baseline: object, options: Options, metric: str | list[str] | None
 ) -> xr.Dataset:
-    """Compare two systems, and again at the levels of intervals that follow from a correction."""
-    result = compare_systems(times, baseline, options=options, metric=metric)
-    if options.correction is None:
-        return result
-    corrected = correct_all(result, options)
+    """Compare two systems; with a correction at the levels that follow from all p-values."""
+    corrected = None
+    if options.correction:
+        corrected = correct_all(
+            pvalues_of_systems(times, baseline, options, metric=metric), options
+        )
     return compare_systems(times, baseline, options=options, corrected=corrected, metric=metric)
+
+
+@for_each_metric
+def pvalues_of_systems(
+    times: Data, baseline: object, options: Options, *, metric: str | list[str] | None = None
+) -> xr.Dataset:
+    """Return the p-values of all verdicts without correction, by one metric."""
+    systems = resolve_systems(times, baseline, options, metric)
+    pair, across = systems.pair, options.across
+    groups = _arguments(systems, options, None) | {"scored": [], "same": []}
+    arguments = [argument for group in groups.values() for argument in group]
+    result = apply(
+        partial(
+            _pvalues, systems=systems, lengths={name: len(group) for name, group in groups.items()}
+        ),
+        *(array for array, _ in arguments),
+        core=[core for _, core in arguments],
+        outputs=dict.fromkeys(PVALUES, Output((across,), "1")),
+    )
+    return with_labels(result, pair, across)
 
 
 @for_each_metric
@@ -121,29 +157,32 @@ def compare_systems(
 ) -> xr.Dataset:
     """Compare two systems by one metric.
 
-    With a correction, `corrected` is what `correct_all` returns; p-values come back without it.
+    With a correction, `corrected` is what `correct_all` returns.
     """
     systems = resolve_systems(times, baseline, options, metric)
     if corrected is not None and METRIC in corrected.dims:
         corrected = corrected.sel({METRIC: metric}, drop=True)
     result = _judged(systems, options, corrected)
-    if options.correction and corrected is None:
-        return result[[*PVALUES]]
+    if systems.controls is not None:
+        result = mark_controls(result, systems.controls)
     attrs, notes = describe_systems(systems, result, options)
     if varies(options.threshold):
         attrs["threshold"] = float(result[SUITE_THRESHOLD].mean())
     if corrected is not None:
         attrs["family"] = corrected.attrs["family"]
     pair = systems.pair
-    if not options.paired:
-        notes += [sequence_note(times, baseline, pair), rounds_note(pair)]
-    notes.append(spread_note(pair))
+    notes.append(threshold_note(options.threshold, pair.candidate.array, options.across))
+    notes += rounds_notes(times, baseline, pair, propose=options.pairs_possible)
+    notes += [] if options.paired else [sequence_note(times, baseline, pair)]
+    result = with_spread(result, pair, options.confidence_level)
     declared = options.shared is not None or pair.jointly or options.paired is not None
     checks = (
         *options.checks,
         DECIDING,
         ZERO_MEANS,
         SUITE_ROW,
+        *((CONTROLS,) if systems.controls is not None else ()),
+        SPREAD,
         *(() if declared else (MOVEMENT,)),
     )
     notes = [*first_of_each_code([note for note in notes if note])]
@@ -219,12 +258,8 @@ def _compared(
     levels: int,
     row_values: list[bool],
 ) -> list[npt.NDArray[Any]]:
-    """Return verdicts of the arrays of `_arguments`, what only the method has, and checks."""
-    remaining, rules = iter(arrays), systems.rules
-    given = {name: [next(remaining) for _ in range(length)] for name, length in lengths.items()}
-    if given["thresholds"]:
-        threshold, suite_threshold = given["thresholds"]
-        rules = rules._replace(threshold=threshold, suite_threshold=suite_threshold)
+    """Return verdicts of the arrays of `_arguments`, outputs of the method, and checks."""
+    given, rules = _grouped(arrays, lengths, systems.rules)
     new, old, *inputs = given["sides"]
     compared = partial(systems.method.function, new, old, rules=rules)
     corrected = given["corrected"]
@@ -256,6 +291,31 @@ def _compared(
     return [*judge(comparison, rules, corrected, uncorrected).values(), *values]
 
 
+def _grouped(
+    arrays: Sequence[Any], lengths: dict[str, int], rules: Rules
+) -> tuple[dict[str, list[Any]], Rules]:
+    """Return the arrays of `_arguments` by group, and the rules with thresholds that vary."""
+    remaining = iter(arrays)
+    given = {name: [next(remaining) for _ in range(length)] for name, length in lengths.items()}
+    if given["thresholds"]:
+        threshold, suite_threshold = given["thresholds"]
+        rules = rules._replace(threshold=threshold, suite_threshold=suite_threshold)
+    return given, rules
+
+
+def _pvalues(*arrays: Any, systems: Systems, lengths: dict[str, int]) -> list[Floats]:
+    """Return the p-values of the arrays of `_arguments`, without the suite."""
+    given, rules = _grouped(arrays, lengths, systems.rules)
+    new, old, *inputs = given["sides"]
+    level = rules.confidence_level
+    comparison = systems.method.function(
+        new, old, level, *inputs, rules=rules._replace(suite_threshold=None)
+    )
+    for same in given["itself"]:
+        comparison, _ = _without_itself(comparison, (), same, ())
+    return [*pvalues(comparison.tests, rules.better)]
+
+
 def pair_arrays(pair: Pair, method: Method, across: tuple[str, ...]) -> Arguments:
     """Return the arrays that a method takes: both sides, its inputs, and bounds of stopped runs."""
     sides, nest = [pair.candidate.array, pair.baseline.array], pair.candidate.levels
@@ -279,7 +339,7 @@ def check_outputs(pair: Pair, options: Options, across: tuple[str, ...]) -> dict
 
 
 def _is_noisy(pair: Pair, options: Options) -> bool:
-    """Return whether the noisier side of ratios is looked at.
+    """Return whether the method depends on the noisier side of ratios.
 
     Limits alone that are drawn do not depend on it.
     """
@@ -293,7 +353,9 @@ def row_checks(means: Sequence[Floats], pair: Pair, options: Options) -> list[Fl
     return [*noise, dependence_pvalue(*means, paired=options.paired is not None)]
 
 
-def _with_copies(comparison: Comparison, scored: Comparison, tested: Mask) -> Comparison:
+def _with_copies(
+    comparison: RatioComparison, scored: RatioComparison, tested: Mask
+) -> RatioComparison:
     """Return a comparison whose means and suite row count copies, where something else was tested.
 
     A copy of the other side adds a log ratio of 0 to the suite and nothing to its error, since both
@@ -309,8 +371,8 @@ def _with_copies(comparison: Comparison, scored: Comparison, tested: Mask) -> Co
 
 
 def _without_itself(
-    comparison: Comparison, values: Sequence[Floats], same: Mask, row_values: Sequence[bool]
-) -> tuple[Comparison, list[Floats]]:
+    comparison: RatioComparison, values: Sequence[Floats], same: Mask, row_values: Sequence[bool]
+) -> tuple[RatioComparison, list[Floats]]:
     """Return a comparison of all pairs of labels, with NaN for a label with itself."""
 
     def blank(mask: Mask, array: npt.NDArray[Any]) -> npt.NDArray[Any]:

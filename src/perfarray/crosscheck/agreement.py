@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, SUITE
-from perfarray.crosscheck.methods import METHODS, UNANSWERED, Answer, Method, Request
+from perfarray.crosscheck.methods import METHODS, UNANSWERED, AgreementMethod, Answer, Request
 from perfarray.numerics.verdicts import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER
 from perfarray.timings.across import check_across, suite_row_for_each
 from perfarray.timings.censored import ONLY_WORSE
@@ -38,7 +38,7 @@ COUNTED = "benchmarks measured on both sides"
 
 # Codes of notes on the units behind all methods
 MOVE_TOGETHER = "move_together"
-OF_UNITS = ("single_unit", "two_units", "few_skewed_units", MOVE_TOGETHER)
+OF_UNITS = ("single_unit", "few_units", "few_skewed_units", MOVE_TOGETHER)
 
 
 @suite_row_for_each
@@ -158,9 +158,9 @@ def agreement(
     suite = pair.candidate.array.coords.get(SUITE)
     if suite is not None and {*suite.dims} <= {*result.dims}:
         result = result.assign_coords({SUITE: suite.variable})
-    counted = request.times.notnull().any(request.levels)
-    counted = counted & request.baseline.notnull().any(request.levels)
-    measured = counted.sum(across) if across in counted.dims else counted.astype(int)
+    complete = request.times.notnull().any(request.levels)
+    complete = complete & request.baseline.notnull().any(request.levels)
+    measured = complete.sum(across) if across in complete.dims else complete.astype(int)
     result["suite_benchmarks"] = measured.assign_attrs(units="1", long_name=COUNTED)
     shared_text = f"shared: {' '.join(request.shared)}"
     result = result.assign_attrs(
@@ -173,17 +173,17 @@ def agreement(
     )
     remarks = [*pair.notes, *pair.unit_notes, pair.stopped_note(ONLY_WORSE)]
     if across in result.dims:
-        remarks.append(name_suites(result, pair.candidate.array, counted, across, by=True))
+        remarks.append(name_suites(result, pair.candidate.array, complete, across, by=True))
     return with_notes(result, *remarks, *first_of_each_code(notes))
 
 
-def _answers(method: Method, request: Request) -> Answer:
+def _answers(method: AgreementMethod, request: Request) -> Answer:
     """Return the answers of one method under their names; NaN or "not asked" where it has none."""
-    single, suite = method.answer(request)
+    cell_answer, suite = method.answer(request)
     cells = request.cells.sizes
     suite_sizes = {dim: size for dim, size in cells.items() if dim != request.across}
     variables: Answer = {}
-    for prefix, answer, sizes in (("", single, cells), ("suite_", suite, suite_sizes)):
+    for prefix, answer, sizes in (("", cell_answer, cells), ("suite_", suite, suite_sizes)):
         answered = {} if answer is None else _with_outcome(answer)
         for name, nothing in ANSWERS.items():
             variable = answered.get(name, xr.Variable((), nothing))

@@ -88,7 +88,7 @@ class Request:
         return {"n_resamples": self.n_resamples, "rng": self.rng}
 
 
-class Method(NamedTuple):
+class AgreementMethod(NamedTuple):
     """A method: its name, title and question, and the function that answers.
 
     An answer holds `estimate`, `lower`, `upper`, `pvalue` as far as the method has them, `verdict`,
@@ -114,10 +114,10 @@ def _by_ratio(method: str) -> Callable[[Request], tuple[Answer, Answer]]:
         options |= request.units | (request.drawing if method == "studentized" else {})
         result = compare(request.times, request.baseline, method=method, **options)
         names = ("estimate", "lower", "upper", "pvalue", "verdict")
-        single, suite = (
+        cell_answer, suite = (
             {name: result.variables[prefix + name] for name in names} for prefix in ("", "suite_")
         )
-        return _with_limits(single, TOO_FEW), _with_limits(suite, TOO_FEW)
+        return _with_limits(cell_answer, TOO_FEW), _with_limits(suite, TOO_FEW)
 
     return answer
 
@@ -138,19 +138,21 @@ def _by_score(method: str, random_benchmarks: bool) -> Callable[[Request], tuple
             random_benchmarks=random_benchmarks,
             **options,
         )
-        few = "too few benchmarks for an interval" if random_benchmarks else TOO_FEW
+        remark = "too few benchmarks for an interval" if random_benchmarks else TOO_FEW
         limits = {name: result.variables[name] for name in ("estimate", "lower", "upper", "pvalue")}
-        return None, _with_limits(_with_verdict(limits, request), few)
+        return None, _with_limits(_with_verdict(limits, request), remark)
 
     return answer
 
 
-def _with_limits(answer: Answer, few: str) -> Answer:
+def _with_limits(answer: Answer, remark: str) -> Answer:
     """Add whether there is an interval, and a remark where there is none."""
-    able = answer["lower"].notnull()
+    has_limits = answer["lower"].notnull()
     return answer | {
-        "able": able,
-        "remark": xr.where(able, "", xr.where(answer["estimate"].isnull(), NOT_MEASURED, few)),
+        "able": has_limits,
+        "remark": xr.where(
+            has_limits, "", xr.where(answer["estimate"].isnull(), NOT_MEASURED, remark)
+        ),
     }
 
 
@@ -201,27 +203,29 @@ def _exchanges(request: Request, *, paired: bool = False) -> xr.Variable:
         side.variable.notnull().any(request.levels[1:]).sum(request.levels[0])
         for side in (request.times, request.baseline)
     ]
-    total, fewest = sides[0] + sides[1], np.minimum(*sides)
-    pairs = zip(total.values.ravel(), fewest.values.ravel(), strict=True)
+    total, smaller_side = sides[0] + sides[1], np.minimum(*sides)
+    pairs = zip(total.values.ravel(), smaller_side.values.ravel(), strict=True)
     ways = [
-        np.inf if of > 1000 else 2.0**least if paired else float(comb(of, least))
-        for of, least in pairs
+        np.inf if of > 1000 else 2.0**smaller if paired else float(comb(of, smaller))
+        for of, smaller in pairs
     ]
     return xr.Variable(total.dims, np.reshape(ways, total.shape))
 
 
-def _within_reach(answer: Answer, least: xr.Variable, request: Request, why: str) -> Answer:
+def _within_reach(
+    answer: Answer, smallest_pvalue: xr.Variable, request: Request, why: str
+) -> Answer:
     """Add whether the smallest possible p-value allows a verdict, with a remark if not."""
-    unable = least > request.alpha
+    out_of_reach = smallest_pvalue > request.alpha
     texts = [
         f"with {why} its p cannot fall below {min(value, 1.0):.2g}"
-        for value in least.values.ravel()
+        for value in smallest_pvalue.values.ravel()
     ]
-    beyond = least.copy(data=np.array(texts, dtype=object).reshape(least.shape))
+    beyond = smallest_pvalue.copy(data=np.array(texts, dtype=object).reshape(smallest_pvalue.shape))
     missing = answer["pvalue"].isnull()
     return answer | {
-        "able": ~unable & ~missing,
-        "remark": xr.where(missing, NOT_MEASURED, xr.where(unable, beyond, "")),
+        "able": ~out_of_reach & ~missing,
+        "remark": xr.where(missing, NOT_MEASURED, xr.where(out_of_reach, beyond, "")),
     }
 
 
@@ -239,12 +243,12 @@ def _by_protocol(statistic: str) -> Callable[[Request], tuple[Answer, None]]:
         lower_is_better = request.better == LOWER
         ratio = 1 / variables["speedup"] if lower_is_better else variables["speedup"]
         verdict = xr.where(variables["significant"], FASTER, INCONCLUSIVE)
-        least = (
+        smallest_pvalue = (
             1 / _exchanges(request) if statistic == "median" else xr.zeros_like(ratio)
         )  # t has no smallest p
         answer = _within_reach(
             {"estimate": ratio, "pvalue": variables["pvalue"], "verdict": verdict},
-            least,
+            smallest_pvalue,
             request,
             "so few units",
         )
@@ -280,11 +284,11 @@ def _by_ranks(request: Request) -> tuple[None, Answer]:
         result.variables,
         hierarchical_performance_test(request.baseline, request.times, **options).variables,
     )
-    sure = 1 - (1 - request.confidence_level) / 2
+    required_confidence = 1 - (1 - request.confidence_level) / 2
     verdict = xr.where(
-        better["confidence"] >= sure,
+        better["confidence"] >= required_confidence,
         FASTER,
-        xr.where(worse["confidence"] >= sure, SLOWER, INCONCLUSIVE),
+        xr.where(worse["confidence"] >= required_confidence, SLOWER, INCONCLUSIVE),
     )
     pvalue = np.minimum(1.0, 2 * np.minimum(better["pvalue"], worse["pvalue"]))
     pvalue = xr.where(better["suite_benchmarks"] > 0, pvalue.fillna(1.0), np.nan)
@@ -303,49 +307,49 @@ def _by_ranks(request: Request) -> tuple[None, Answer]:
 
 
 METHODS = (
-    Method(
+    AgreementMethod(
         "fieller",
         "means, t",
         "by how much do the mean times of these programs differ",
         _by_ratio("fieller"),
     ),
-    Method(
+    AgreementMethod(
         "studentized",
         "means, bootstrap",
         "the same, without assuming that unit means are normal",
         _by_ratio("studentized"),
     ),
-    Method(
+    AgreementMethod(
         "percentile",
         "scores, percentiles",
         "the same for the suite, by the paper's bootstrap: too narrow",
         _by_score("percentile", False),
     ),
-    Method(
+    AgreementMethod(
         "t_benchmarks",
         "benchmarks as sample",
         "by how much would programs like these differ",
         _by_score("t", True),
     ),
-    Method(
+    AgreementMethod(
         "randomization",
         "randomization",
         "do the runs come from the same distribution; effects that cancel are not seen",
         _by_exchange,
     ),
-    Method(
+    AgreementMethod(
         "speedup_test_mean",
         "Speedup-Test mean",
         "is the mean faster, one direction; normality tested first",
         _by_protocol("mean"),
     ),
-    Method(
+    AgreementMethod(
         "speedup_test_median",
         "Speedup-Test median",
         "is the median faster, one direction; a shift assumed",
         _by_protocol("median"),
     ),
-    Method(
+    AgreementMethod(
         "hpt",
         "HPT",
         "is the candidate better in most benchmarks, by ranks, however little",
@@ -357,5 +361,7 @@ METHODS = (
 def _with_verdict(answer: Answer, request: Request) -> Answer:
     """Add the verdict of a two-sided p-value and the direction of the estimate."""
     improved = (answer["estimate"] < 1) if request.better == LOWER else (answer["estimate"] > 1)
-    sure = answer["pvalue"] <= request.alpha
-    return answer | {"verdict": xr.where(sure, xr.where(improved, FASTER, SLOWER), INCONCLUSIVE)}
+    is_significant = answer["pvalue"] <= request.alpha
+    return answer | {
+        "verdict": xr.where(is_significant, xr.where(improved, FASTER, SLOWER), INCONCLUSIVE)
+    }

@@ -166,9 +166,9 @@ def order_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     dim = str(result.attrs["dim"])
     pvalue, total = result["dependence_pvalue"].values, result["pooled_n"].values
     few = (
-        f"{{cells}} have fewer than {LEAST} {plural(dim)}. Dependence cannot be tested there: of "
-        "correlations of 0.3 between neighbours, "
-        f"11 % are seen with 10, 34 % with {LEAST} and 81 % with 100."
+        f"{{cells}} have fewer than {LEAST} {plural(dim)}, too few to test dependence. Of "
+        f"correlations of 0.3, 10 {plural(dim)} show 11 %, {LEAST} show 34 %, 100 show 81 %. "
+        "Measure more."
     )
     constant = f"{{cells}} have {plural(dim)} that do not vary: they have no order to test."
     return (

@@ -153,4 +153,4 @@ def bisecting_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count series without a change."""
     text = "{cells} have no change to look into. Their `next` is empty."
     no_change = np.isnan(result["culprit_probability"].values)
-    return (count_note("no_change", text, no_change, "series"),)
+    return (count_note("no_value", text, no_change, "series"),)

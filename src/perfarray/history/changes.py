@@ -186,7 +186,7 @@ def change_points(
     notes: list[Note | None] = [*in_time.notes, *succession_notes(array, dim, data.levels)]
     if data.n_stopped:
         consequence = (
-            "no change in favour of the stopped side is called one, and the limit towards the "
+            "No change in favour of the stopped side is called one. The limit towards the "
             "unknown is open"
         )
         notes.append(data.stopped_note(consequence))
@@ -350,7 +350,7 @@ def change_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         else None,
         count_note("drift", drift, result["drifting"].values.astype(bool), "series"),
         count_note(
-            "no_ratio",
+            "zero_means",
             ratio,
             np.isnan(result["estimate"].values[result["change"].values]),
             "changes",

@@ -147,7 +147,7 @@ def trend(
         for name, value in unknown.items():
             result[name] = result[name].where(~bounded, value).assign_attrs(result[name].attrs)
     if data.n_stopped:
-        limit_note = data.stopped_note("slopes of these series have no limits and no verdict")
+        limit_note = data.stopped_note("Slopes of these series have no limits and no verdict")
     return with_notes(result, *data.notes, *in_time.notes, limit_note, checks=("trend",))
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import cast
 
 import numpy as np
 import xarray as xr
@@ -128,10 +127,10 @@ def cluster_machines(
     if numbers.size == 1:
         clusters.attrs["n_clusters"] = int(numbers[0])
     if number is None:
-        return cast(xr.DataArray, add_notes(clusters, _number_note(clusters)))
+        return add_notes(clusters, _number_note(clusters))
     text = f"{{cells}} have fewer than {number} labels of {samples!r} and no clusters"
-    note = count_note("cells_without_answer", text, sizes.values[analysed] < number)
-    return clusters if note is None else cast(xr.DataArray, add_notes(clusters, note))
+    note = count_note("no_value", text, sizes.values[analysed] < number)
+    return clusters if note is None else add_notes(clusters, note)
 
 
 def _cluster_cells(
@@ -163,19 +162,19 @@ def _number_note(clusters: xr.DataArray) -> Note:
     analysed = clusters["n_clusters"].values > 0
     numbers = clusters["n_clusters"].values[analysed].tolist()
     silhouettes = clusters["silhouette"].values[analysed]
-    several = len(numbers) > 1
+    is_several = len(numbers) > 1
     span = f"{min(numbers)}" if len(set(numbers)) == 1 else f"{min(numbers)} to {max(numbers)}"
     text = f"{span} cluster{'' if span == '1' else 's'}"
-    text += f" in {len(numbers)} analyses: " if several else ": "
+    text += f" in {len(numbers)} analyses: " if is_several else ": "
     if max(numbers) == 1:
         text += f"no number of 2 to {MAX_CLUSTERS} has a positive mean silhouette."
     else:
         text += f"the largest mean silhouette of 2 to {MAX_CLUSTERS}"
-        text += "." if several else f", {silhouettes[0]:.2f}."
+        text += "." if is_several else f", {silhouettes[0]:.2f}."
     n_weak = int(np.count_nonzero(silhouettes < WEAK))
     if n_weak:
         text += (
-            f" Below {WEAK}{f', in {n_weak} of them,' if several else ''} the machines form no "
+            f" Below {WEAK}{f', in {n_weak} of them,' if is_several else ''} the machines form no "
             "clear groups."
         )
     return Note(

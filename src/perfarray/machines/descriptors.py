@@ -117,18 +117,18 @@ def _typed(values: npt.NDArray[Any]) -> Any:
     """Return numbers as float, complete answers as True and False, all else as categories."""
     if values.dtype.kind in "iufb":
         return values
-    known = [
+    cells = [
         None if value is None or value == UNKNOWN or value != value else value
         for value in values.tolist()
     ]
-    answers = [value for value in known if value is not None]
+    answers = [value for value in cells if value is not None]
     if answers and all(isinstance(value, bool) for value in answers):
         if len(answers) == len(values):
             return values.astype(bool)
-        known = [value if value is None else "yes" if value else "no" for value in known]
+        cells = [value if value is None else "yes" if value else "no" for value in cells]
     elif answers and all(isinstance(value, int | float) for value in answers):
-        return np.array(known, dtype=float)
-    return pd.Categorical([UNKNOWN if value is None else str(value) for value in known])
+        return np.array(cells, dtype=float)
+    return pd.Categorical([UNKNOWN if value is None else str(value) for value in cells])
 
 
 def with_flags(rows: xr.DataArray, row: str, across: str) -> xr.DataArray:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from perfarray.conventions import MACHINE
 from perfarray.machines.columns import LOG_NOISE, is_number, is_text, roles_of
-from perfarray.machines.models import Fit, Predict
+from perfarray.machines.models import ModelFit, Predict
 from perfarray.machines.numerics.influence import (
     MIN_UNITS_FOR_LIMITS,
     correlation_interval,
@@ -81,7 +81,7 @@ def draw_test_sets(
 
 def evaluate(
     problem: Problem,
-    fit: Fit,
+    fit: ModelFit,
     test_sets: list[Integers],
     covers_rows: bool,
     confidence_level: float,
@@ -122,18 +122,18 @@ def evaluate(
     predicted = np.bincount(tested, weights=answers, minlength=len(rows))[answered] / times
     names = rows[MACHINE].to_numpy()[answered] if MACHINE in rows else answered
     strongest = [predictors[n] for n in np.argsort(-percent, kind="stable")[:DEPENDENT]]
-    one, ends = {"units": "1"}, ("", "_lower", "_upper")
+    unitless, ends = {"units": "1"}, ("", "_lower", "_upper")
     variables: dict[str, Any] = {
-        **{f"explained{end}": ("predictor", explained[n], one) for n, end in enumerate(ends)},
-        **{f"total_explained{end}": ((), total[n], one) for n, end in enumerate(ends)},
+        **{f"explained{end}": ("predictor", explained[n], unitless) for n, end in enumerate(ends)},
+        **{f"total_explained{end}": ((), total[n], unitless) for n, end in enumerate(ends)},
         "influence": ("predictor", percent, {"units": "percent"}),
-        "permutation_influence": ("predictor", increase[0], one),
-        "lower": ("predictor", increase[1], one),
-        "upper": ("predictor", increase[2], one),
+        "permutation_influence": ("predictor", increase[0], unitless),
+        "lower": ("predictor", increase[1], unitless),
+        "upper": ("predictor", increase[2], unitless),
         "measured": ("row", target[answered]),
         "predicted": ("row", predicted),
-        **{f"correlation{end}": ((), correlation[n], one) for n, end in enumerate(ends)},
-        "noise_ceiling": ((), _ceiling(problem), one),
+        **{f"correlation{end}": ((), correlation[n], unitless) for n, end in enumerate(ends)},
+        "noise_ceiling": ((), _ceiling(problem), unitless),
         **_dependence(fit, rows, strongest),
         "predictor": np.array(predictors, dtype=object),
         "row": names.astype(str).astype(object),
@@ -289,9 +289,11 @@ def _permuted(
         if bar is not None:
             bar.update(len(names))
     losses[[test_rows[name].nunique(dropna=False) < 2 for name in predictors]] = np.nan
-    elsewhere = np.take_along_axis(losses, np.argsort(orders)[None], axis=-1)
+    losses_by_source = np.take_along_axis(losses, np.argsort(orders)[None], axis=-1)
     by_row = losses.mean(axis=1)
-    return np.stack([by_row, by_row + elsewhere.mean(axis=1) - by_row.mean(axis=-1, keepdims=True)])
+    return np.stack(
+        [by_row, by_row + losses_by_source.mean(axis=1) - by_row.mean(axis=-1, keepdims=True)]
+    )
 
 
 def _ceiling(problem: Problem) -> float:
@@ -312,7 +314,7 @@ def _ceiling(problem: Problem) -> float:
     return noise_ceiling(logs, problem.rows[LOG_NOISE].to_numpy(dtype=float))
 
 
-def _dependence(fit: Fit, rows: pd.DataFrame, names: list[str]) -> dict[str, Any]:
+def _dependence(fit: ModelFit, rows: pd.DataFrame, names: list[str]) -> dict[str, Any]:
     """Return the average prediction at values of predictors, with all others as in the rows."""
     sample = rows.iloc[_evenly(len(rows), AVERAGED)]
     at = np.full((len(names), GRID), "", dtype=object)

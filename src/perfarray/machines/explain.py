@@ -229,8 +229,8 @@ def _tables_of_timings(
     tables = {}
     for suite, suite_times in suites.items():
         with collecting_notes() as notes:
-            asked = tuple(dict.fromkeys(["performance", *computed]))
-            tables[suite] = machine_table(suite_times, response=asked, **of_timings), notes
+            columns = tuple(dict.fromkeys(["performance", *computed]))
+            tables[suite] = machine_table(suite_times, response=columns, **of_timings), notes
     return tables
 
 
@@ -249,16 +249,20 @@ def _largest(tables: Tables, responses: Sequence[str]) -> tuple[pd.DataFrame, li
     }
     suites = sorted(rows, key=rows.__getitem__, reverse=True)
     table, notes = tables[suites[0]]
-    several, of_largest, remedy = [suite for suite in suites if rows[suite]], "", ""
-    if len(several) > 1:
-        counts = ", ".join(f"{suite!r} ({rows[suite]} rows)" for suite in several)
+    with_rows, of_largest, remedy = [suite for suite in suites if rows[suite]], "", ""
+    if len(with_rows) > 1:
+        counts = ", ".join(f"{suite!r} ({rows[suite]} rows)" for suite in with_rows)
         text = (
-            f"The table has rows of {len(several)} suites: {counts}. Their scores are not "
+            f"The table has rows of {len(with_rows)} suites: {counts}. Their scores are not "
             f"comparable, so only {suites[0]!r} is explained. "
             f"table[table[{SUITE!r}] == ...] selects another; {SUITE!r} in predictors= takes all."
         )
-        values = {"suite": suites[0], "suites": several, "rows": [rows[suite] for suite in several]}
-        notes = [*notes, Note("largest_suite", text, values)]
+        values = {
+            "suite": suites[0],
+            "suites": with_rows,
+            "rows": [rows[suite] for suite in with_rows],
+        }
+        notes = [*notes, Note("several_suites", text, values)]
         of_largest = f" of its largest suite, {suites[0]!r}"
         remedy = f" {SUITE!r} in predictors= takes the rows of all suites."
     if len(table) < MIN_ROWS:

@@ -27,7 +27,7 @@ ALIASED: Final = 1e-8
 Predict = Callable[[pd.DataFrame], Floats]
 
 
-class Fit(NamedTuple):
+class ModelFit(NamedTuple):
     """A fitted object, notes, and how it predicts.
 
     `prepare` reads the predictors of a table, `predict_prepared` predicts from these.
@@ -52,7 +52,7 @@ class ModelChoice(NamedTuple):
     seed: int
 
 
-def boosted(rows: pd.DataFrame, target: Floats, predictors: list[str], seed: int) -> Fit:
+def boosted(rows: pd.DataFrame, target: Floats, predictors: list[str], seed: int) -> ModelFit:
     """Fit boosted trees, which take missing values and categories as they are."""
     try:
         ensemble = import_module("sklearn.ensemble")
@@ -101,7 +101,7 @@ def boosted(rows: pd.DataFrame, target: Floats, predictors: list[str], seed: int
         with limited(limits=1, user_api="openmp"):
             return np.asarray(trees.predict(table.to_numpy()), dtype=float)
 
-    return Fit(trees, prepare, predict_prepared)
+    return ModelFit(trees, prepare, predict_prepared)
 
 
 def linear(
@@ -111,7 +111,7 @@ def linear(
     predictors: list[str],
     classes: set[str],
     choice: ModelChoice,
-) -> Fit:
+) -> ModelFit:
     """Fit a linear or mixed model of the terms `right`.
 
     Rows with labels that the fit did not see have no prediction.
@@ -174,7 +174,7 @@ def linear(
                 predictions[complete] = _predictions(result, arrays, columns[complete])
         return predictions
 
-    return Fit(result, prepare, predict_prepared, tuple(notes))
+    return ModelFit(result, prepare, predict_prepared, tuple(notes))
 
 
 def design_of(result: Any) -> Any:

@@ -9,7 +9,7 @@ import xarray as xr
 
 from perfarray.conventions import square_units
 from perfarray.machines.numerics.principal_components import (
-    Components,
+    PrincipalComponents,
     axes_of,
     correlations,
     principal_axes,
@@ -204,7 +204,7 @@ def _each_cell(
     if len(answers) < number:
         n_without = number - len(answers)
         text = f"{n_without} of {along} have too little data and are NaN"
-        notes.append(Note("cells_without_answer", text, {"cells": n_without, "of": number}))
+        notes.append(Note("no_value", text, {"cells": n_without, "of": number}))
     if holes:
         text = f"{len(holes)} cells leave out what was not measured in them: "
         text += "; ".join(holes[:MAX_NAMED])
@@ -240,12 +240,12 @@ def _joined(
     joined = joined.reindex({dim: range(table.sizes[dim]) for dim in cell_dims}).drop_vars(
         cell_dims
     )
-    described = {
+    cell_coords = {
         name: variable
         for name, variable in table.coords.variables.items()
         if set(variable.dims) <= {*cell_dims, *labels}
     }
-    return joined.assign_coords(described).transpose(*cell_dims, ...)
+    return joined.assign_coords(cell_coords).transpose(*cell_dims, ...)
 
 
 def coordinates_along(array: xr.DataArray, dim: str) -> dict[Hashable, Any]:
@@ -294,16 +294,16 @@ def _components(
         "correlation": ((features, second), axes.correlations, "1"),
     }
     labels = {COMPONENT: np.arange(1, (n_components or n_max) + 1), second: table[features].values}
-    described = coordinates_along(table, samples) | coordinates_along(table, features)
+    cell_coords = coordinates_along(table, samples) | coordinates_along(table, features)
     result = xr.Dataset(
         {name: (dims, values, {"units": unit}) for name, (dims, values, unit) in variables.items()},
-        labels | described,
+        labels | cell_coords,
     )
     result["correlation"].attrs["long_name"] = "Pearson's, between features over samples"
     return result
 
 
-def _axes_of_chunks(table: Any, *, scale: bool) -> Components:
+def _axes_of_chunks(table: Any, *, scale: bool) -> PrincipalComponents:
     """Return the components of a dask array (samples, features), with lazy scores.
 
     No more than a chunk is in memory.
@@ -319,7 +319,7 @@ def _axes_of_chunks(table: Any, *, scale: bool) -> Components:
     # The triangle R of the QR decomposition of the centred table has the same principal axes.
     triangle = tsqr(scaled)[1].compute()  # type: ignore[no-untyped-call]
     loadings, variances, ratios = axes_of(triangle, samples)
-    return Components(
+    return PrincipalComponents(
         scaled @ loadings, loadings, variances, ratios, centres, divisors, correlations(triangle)
     )
 

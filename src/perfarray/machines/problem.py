@@ -16,7 +16,7 @@ from perfarray.machines.columns import (
     term_of,
 )
 from perfarray.machines.formulas import LOGS, Formula, arguments_of, columns_in, evaluate_formula
-from perfarray.machines.models import Fit, ModelChoice, boosted, linear
+from perfarray.machines.models import ModelChoice, ModelFit, boosted, linear
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
@@ -50,7 +50,7 @@ class Problem(NamedTuple):
             labels.astype(object).where(labels.notna(), UNKNOWN).astype(str), sort=True
         )[0]
 
-    def fit(self, rows: pd.DataFrame, target: Floats) -> Fit:
+    def fit(self, rows: pd.DataFrame, target: Floats) -> ModelFit:
         """Fit the model to some rows."""
         if self.choice.model == "boosting":
             return boosted(rows, target, self.predictors, self.choice.seed)
@@ -124,22 +124,22 @@ def by_formula(table: pd.DataFrame, formula: Formula, choice: ModelChoice) -> Pr
     predictors = columns_in(codes, table)
     logged = arguments_of([formula.response], LOGS)
     measured, attrs, notes = _with_response(table, response, response in logged)
-    described = table[measured]
-    is_missing = described[list(dict.fromkeys((*further_names, *predictors)))].isna()
+    measured_rows = table[measured]
+    is_missing = measured_rows[list(dict.fromkeys((*further_names, *predictors)))].isna()
     for name in is_missing:
         if (
             name != response
             and name in logged | arguments_of(codes, LOGS)
             and is_number(table[name])
         ):
-            is_missing[name] |= ~(described[name].to_numpy(dtype=float, na_value=np.nan) > 0)
+            is_missing[name] |= ~(measured_rows[name].to_numpy(dtype=float, na_value=np.nan) > 0)
     incomplete = is_missing.any(axis=1).to_numpy(dtype=bool)
     attrs |= {
         "n_incomplete": int(incomplete.sum()),
         "formula": f"{formula.response} ~ {formula.right()}",
     }
     attrs.update(response=response, log=0, left_out=", ".join(empty))
-    rows = _enough(described[~incomplete].reset_index(drop=True), response, is_missing)
+    rows = _enough(measured_rows[~incomplete].reset_index(drop=True), response, is_missing)
     target = _varied(evaluate_formula(formula, rows), formula.response, bool(logged))
     if empty:
         text = f"{listed(empty)} are constant or empty. The formula is fitted without their terms."

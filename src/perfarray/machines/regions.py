@@ -130,7 +130,7 @@ def with_regions(
             f"{number} labels of {samples!r} are more than {MAX_PAIRED}: they are not compared "
             "two by two. Select some."
         )
-        notes.append(Note("cells_without_answer", text, {"labels": number, "of": MAX_PAIRED}))
+        notes.append(Note("no_value", text, {"labels": number, "of": MAX_PAIRED}))
     for (name, (dims, units_of)), array in zip(layouts.items(), arrays, strict=False):
         result[name] = (dims, array, {"units": units_of})
     without = [str(label) for label in labels[np.isnan(result["region_radius"].values)]]

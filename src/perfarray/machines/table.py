@@ -129,8 +129,8 @@ def machine_table(
         array = evenly_chunked(array, {dim: array.sizes[dim] for dim in dims})
     else:
         array = array.copy(data=array.values)  # descriptors stay lazy
-    several = several_suites_note(array, across) if by is None else None
-    by = by if several is None else SUITE
+    suites_note = several_suites_note(array, across) if by is None else None
+    by = by if suites_note is None else SUITE
     coordinates, array = _apart(array, nest, across, by)
     options: dict[str, Any] = {"statistic": statistic, "mean": mean, "method": method}
     options |= {"n_resamples": n_resamples, "shared": shared, "rng": rng, "progress": progress}
@@ -167,7 +167,7 @@ def machine_table(
         table.attrs["n_zero_variation"] = int((table["relative_variation"] == 0).sum())
     table.attrs |= {"unmatched": ", ".join(left_out)} if left_out else {}
     table.attrs[ROLES] = json.dumps(roles)
-    return with_notes(table, *data_notes, several, *notes)
+    return with_notes(table, *data_notes, suites_note, *notes)
 
 
 def _suites_in_rows(
@@ -189,7 +189,9 @@ def _suites_in_rows(
             for name, benchmarks in suites_of(array, by, across).items()
         }
         # Suites in which nothing was measured have no rows.
-        suites = {name: part for name, part in arrays.items() if part.notnull().any()} or suites
+        suites = {
+            name: suite_rows for name, suite_rows in arrays.items() if suite_rows.notnull().any()
+        } or suites
     row_arrays, labels, columns = [], [], []
     left_out, by_code = dict[str, None](), dict[str, dict[str, Note]]()
     for suite, suite_array in suites.items():

@@ -148,9 +148,9 @@ def _one_cell(result: xr.Dataset) -> xr.Dataset:
     if unselected:
         example = ", ".join(f"{dim}={str(result[dim].values[0])!r}" for dim in unselected)
         raise ValueError(
-            f"one mixture is drawn at a time; select one label along {', '.join(unselected)}, as "
-            f"in .sel({example}),"
-            f" or draw them beside each other: plot(col={unselected[0]!r}, col_wrap=4)"
+            f"one mixture is drawn at a time. Select one label along {', '.join(unselected)}, as "
+            f"in .sel({example}). plot(col={unselected[0]!r}, col_wrap=4) draws them beside each "
+            "other"
         )
     cell = result.squeeze(dims).compute()
     if not (cell["weight"] > 0).any():

@@ -20,7 +20,7 @@ from perfarray.mixtures.numerics.fit import (
     weighted_samples,
 )
 from perfarray.mixtures.numerics.joint import fit_joint_samples
-from perfarray.mixtures.numerics.normal import Mixture
+from perfarray.mixtures.numerics.normal import NormalMixture
 from perfarray.mixtures.numerics.pool import FLOOR
 from perfarray.mixtures.numerics.scale import NAMES, Scaled, fit_on_scale
 from perfarray.numerics.levels import values_by_unit
@@ -246,7 +246,7 @@ def _apply(
     fit_attrs |= {"tolerance": request.tolerance} if request.tolerance is not None else {}
     fit_attrs |= {"n_components": largest} if request.forced else {}
     cells = metrics[0].array.count(nest)
-    bar = cells_bar(cells, "fitting mixtures", show=progress, each=len(request.families))
+    bar = cells_bar(cells, "fitting mixtures", show=progress, steps_per_cell=len(request.families))
     request = request if bar is None else replace(request, progress=bar.update)
     result = apply(
         partial(kernel, levels=len(nest), depth=depth, request=request),
@@ -327,7 +327,7 @@ def _fit_cells(values: Floats, *, levels: int, depth: int, request: FitRequest) 
     """Return the columns of the fits of every cell in the order of the outputs."""
     runs = values_by_unit(values, levels, depth)
     fits, family = fit_on_scale(*weighted_samples(runs), request)
-    parameters = parameter_values(Scaled(Mixture(*fits[:3]), family), request.families)
+    parameters = parameter_values(Scaled(NormalMixture(*fits[:3]), family), request.families)
     columns = (*parameters, fits.n_components, _covariance(fits), *fits[5:])
     return tuple(column.reshape((*runs.shape[:-2], *column.shape[1:])) for column in columns)
 

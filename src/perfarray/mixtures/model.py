@@ -18,7 +18,7 @@ from perfarray.mixtures.joint import (
     sample_jointly,
 )
 from perfarray.mixtures.numerics import scale
-from perfarray.mixtures.numerics.normal import Mixture
+from perfarray.mixtures.numerics.normal import NormalMixture
 from perfarray.mixtures.numerics.scale import NAMES, Scaled
 from perfarray.numerics.random import Streams
 from perfarray.numerics.types import Floats
@@ -374,7 +374,7 @@ def scaled_mixture(
     codes = np.zeros(np.shape(family), int)
     for code, name in enumerate(NAMES):
         codes[np.asarray(family) == name] = code
-    return scale.from_scipy(Mixture(weights, means, deviations), codes, *scipy_parameters)
+    return scale.from_scipy(NormalMixture(weights, means, deviations), codes, *scipy_parameters)
 
 
 def parameter_outputs(
@@ -466,10 +466,10 @@ def _checked_parameters(
         np.where(has_weight, means, np.nan),
         np.where(has_weight, deviations, np.nan),
     )
-    mixture = Mixture(*(np.take_along_axis(column, order, axis=-1) for column in columns))
+    mixture = NormalMixture(*(np.take_along_axis(column, order, axis=-1) for column in columns))
     if log:
         spreads = np.sqrt(np.log1p((mixture.deviations / mixture.means) ** 2))
-        mixture = Mixture(mixture.weights, np.log(mixture.means) - 0.5 * spreads**2, spreads)
+        mixture = NormalMixture(mixture.weights, np.log(mixture.means) - 0.5 * spreads**2, spreads)
     values = parameter_values(Scaled(mixture, np.full(measured.shape, int(log))), (NAMES[log],))
     return (*values, np.where(measured, has_weight.sum(axis=-1), np.nan))
 

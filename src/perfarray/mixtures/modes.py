@@ -23,7 +23,7 @@ from perfarray.timings.validation import check_confidence_level, check_count
 # Samples drawn for the test unless another number is given.
 SAMPLES = 199
 
-NOT_REPEATED = "{cells} have no repetitions that could differ; their answers are NaN"
+NOT_REPEATED = "{cells} have no repetitions that could differ. Their answers are NaN."
 
 
 @for_each_metric

@@ -12,7 +12,7 @@ import xarray as xr
 from perfarray.conventions import CENSORED, HIGHER, plural
 from perfarray.mixtures.joint import COMPONENT
 from perfarray.mixtures.model import PARAMETERS, parameter_dims, parameters_of, scaled_mixture
-from perfarray.mixtures.numerics.comparison import EMPIRICAL, METHODS, MIXTURE, Comparison
+from perfarray.mixtures.numerics.comparison import EMPIRICAL, METHODS, MIXTURE, MetricComparison
 from perfarray.results.models import FittedModel
 from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.censored import stopped_note
@@ -38,10 +38,10 @@ PLACEMENTS = "placements"
 # Units below which limits of mixtures and of mean differences cover clearly less than their level.
 FEW = 10
 
-BOUNDED = "a probability that depends on their run times is NaN, between `at_least` and `at_most`"
+BOUNDED = "A probability that depends on their run times is NaN, between `at_least` and `at_most`"
 
 UNFITTED = (
-    "a mixture describes runs that ended: answers are NaN where others were stopped; "
+    "A mixture describes runs that ended, so cells with stopped runs are NaN. "
     "method='empirical' bounds them"
 )
 
@@ -51,11 +51,11 @@ Runs = Data | FittedModel
 Evaluate = Callable[..., xr.Dataset]
 
 
-class Systems(NamedTuple):
+class FittedSystems(NamedTuple):
     """Systems of the same labels, one in each array or along a dim of one."""
 
     sides: tuple[Timings, ...]
-    comparison: Comparison
+    comparison: MetricComparison
     attrs: dict[str, Hashable]
     notes: tuple[Note, ...]
 
@@ -127,7 +127,7 @@ def resolve_systems(
     value: str | None,
     paired: str | None = None,
     censored: str = "drop",
-) -> Systems:
+) -> FittedSystems:
     """Resolve a candidate and a baseline, or without one the systems that lie in one object."""
     fitted = isinstance(times, FittedModel)
     sides: tuple[Any, ...] = tuple(
@@ -163,7 +163,7 @@ def resolve_systems(
         for name in ("levels", "unit") if fitted else ():
             attrs.pop(name, None)
         attrs |= {"baseline": "other mixtures"} if isinstance(baseline, FittedModel) else {}
-    comparison = Comparison(
+    comparison = MetricComparison(
         method=method,
         fitted=fitted,
         levels=len(data.levels),
@@ -188,7 +188,7 @@ def resolve_systems(
         **(describe_key(comparison.key) if comparison.n_resamples else {}),
         **attrs,
     }
-    return Systems(sides, comparison, attrs, notes)
+    return FittedSystems(sides, comparison, attrs, notes)
 
 
 def _parameter_array(fit: FittedModel) -> xr.DataArray:

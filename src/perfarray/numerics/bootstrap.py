@@ -80,17 +80,17 @@ class DrawKeys(NamedTuple):
         ] if jointly else self.cells, BOOTSTRAP | side << 9 | jointly << 8 | level
 
 
-class Cells(NamedTuple):
+class CellsToDraw(NamedTuple):
     """Cells ready to be redrawn: values (cells, n_L, ..., n_1), levels drawn, keys, part used.
 
-    `present` are the units of levels drawn jointly that count, measured or not.
+    `unit_masks` are the units of levels drawn jointly that count, measured or not.
     """
 
     values: Floats
     resampled: tuple[bool, ...]
     draw_keys: DrawKeys
     purpose: Purpose
-    present: tuple[Mask, ...]
+    unit_masks: tuple[Mask, ...]
     kinds: Integers
     engine: str
 
@@ -130,7 +130,7 @@ class Cells(NamedTuple):
             self.values[rows[0]],
             self.resampled,
             means=self.purpose != "values",
-            present=[mask[rows[0]] for mask in self.present],
+            unit_masks=[mask[rows[0]] for mask in self.unit_masks],
         )
         if self.purpose == "values":
             return lambda replicates: draw_values(nest, replicates, streams, draw_keys)[None]
@@ -144,8 +144,8 @@ def cells_of(
     draws: Draws,
     draw_keys: DrawKeys,
     purpose: Purpose,
-    present: Sequence[Mask] = (),
-) -> Cells:
+    unit_masks: Sequence[Mask] = (),
+) -> CellsToDraw:
     """Return cells (cells, n_L, ..., n_1) ready to be redrawn.
 
     They are reduced to one level where means need no more.
@@ -155,27 +155,27 @@ def cells_of(
         values, resampled = averaged(values, resampled, len(draw_keys.groups))
     if resampled != (True,):
         gaps = np.isnan(values).reshape(len(values), -1)
-        complete = ~gaps.any(axis=-1) & (means and not present and resampled[-1])
+        complete = ~gaps.any(axis=-1) & (means and not unit_masks and resampled[-1])
         kinds = np.where(complete, COMPLETE, RAGGED - np.arange(len(values)))
-        return Cells(
+        return CellsToDraw(
             values,
             resampled,
             draw_keys,
             purpose,
-            tuple(present),
+            tuple(unit_masks),
             np.where(gaps.all(axis=-1), EMPTY, kinds),
             draws.engine,
         )
-    has = present[0] if present else ~np.isnan(values)
+    has = unit_masks[0] if unit_masks else ~np.isnan(values)
     if not has.all():
         values = np.take_along_axis(values, np.argsort(~has, axis=-1, kind="stable"), axis=-1)
     counts, measured = has.sum(axis=-1), (~np.isnan(values)).sum(axis=-1)
     kinds = np.where(measured == 0, EMPTY, np.where(measured < counts, counts + GAPS, counts))
-    return Cells(values, resampled, draw_keys, purpose, (), kinds, draws.engine)
+    return CellsToDraw(values, resampled, draw_keys, purpose, (), kinds, draws.engine)
 
 
 def redrawn(
-    n_resamples: int, streams: Streams, *sides: Cells
+    n_resamples: int, streams: Streams, *sides: CellsToDraw
 ) -> Iterator[tuple[Integers, slice, list[Floats]]]:
     """Yield cells, replicates, and their drawn values (cells, replicates, ...) in every system.
 
@@ -202,7 +202,7 @@ def _blocks(n_resamples: int, width: int) -> Iterator[slice]:
 
 
 def redrawn_jointly(
-    n_resamples: int, streams: Streams, *sides: Cells
+    n_resamples: int, streams: Streams, *sides: CellsToDraw
 ) -> Iterator[tuple[slice, list[Floats]]]:
     """Yield replicates and their units (cells, replicates, units) of all cells in every system.
 
@@ -223,7 +223,7 @@ def redrawn_jointly(
         yield replicates, drawn_units
 
 
-def redrawn_means(n_resamples: int, streams: Streams, cells: Cells) -> Floats:
+def redrawn_means(n_resamples: int, streams: Streams, cells: CellsToDraw) -> Floats:
     """Return the mean of every replicate, (cells, replicates); NaN without units."""
     means = np.full((len(cells.kinds), n_resamples), np.nan)
     for rows, replicates, (units,) in redrawn(n_resamples, streams, cells):
@@ -393,7 +393,7 @@ def draw_values(nest: Nest, replicates: slice, streams: Streams, draw_keys: Draw
     Absent ones are NaN.
     """
     picks: list[Integers] = []
-    absent: list[Mask] = []
+    empty_units: list[Mask] = []
     last = max((level for level, is_drawn in enumerate(nest.resampled) if is_drawn), default=0)
     for level in range(last + 1):
         size, shape = (
@@ -406,9 +406,9 @@ def draw_values(nest: Nest, replicates: slice, streams: Streams, draw_keys: Draw
             if nest.resampled[level]
             else np.broadcast_to(np.arange(size), shape)
         )
-        absent.append(np.arange(size) >= counts)
+        empty_units.append(np.arange(size) >= counts)
     values = gather(nest.values, picks)
-    for level, mask in enumerate(absent):
+    for level, mask in enumerate(empty_units):
         if mask.any():
             values = np.where(
                 np.broadcast_to(mask, picks[level].shape).reshape(

@@ -130,8 +130,8 @@ def quantile(ordered: Floats, probability: Floats | float) -> Floats:
         np.asarray(probability, dtype=float), _number_finite(ordered)
     )
     rank = (number + 1) * np.where(np.isnan(share), 0.5, share)
-    near = np.abs(rank - np.round(rank)) < 1e-9
-    rank = np.where(near, np.round(rank), rank)
+    is_whole = np.abs(rank - np.round(rank)) < 1e-9
+    rank = np.where(is_whole, np.round(rank), rank)
     below = np.clip(np.floor(rank).astype(int), 1, np.maximum(number, 1))
     above = np.minimum(below + 1, np.maximum(number, 1))
     low, high = _at(ordered, np.stack([below, above]))
@@ -144,8 +144,8 @@ def quantile(ordered: Floats, probability: Floats | float) -> Floats:
 
 def _at(ordered: Floats, rank: np.ndarray) -> Floats:
     """Return the replicate of a rank that counts from 1."""
-    each = np.broadcast_to(ordered, (*rank.shape, ordered.shape[-1]))
-    return np.asarray(np.take_along_axis(each, np.asarray(rank - 1)[..., None], axis=-1)[..., 0])
+    rows = np.broadcast_to(ordered, (*rank.shape, ordered.shape[-1]))
+    return np.asarray(np.take_along_axis(rows, np.asarray(rank - 1)[..., None], axis=-1)[..., 0])
 
 
 def share_below(ordered: Floats, value: Floats, *, ties: bool) -> Floats:
@@ -225,8 +225,10 @@ def limits_of(
 def known_limits(bootstrap: Bootstrap, level: Floats | float, n: Floats) -> Interval:
     """Return the limits, NaN where there are fewer units than they need."""
     limits = limits_of(bootstrap, level)
-    enough = enough_units(n, bootstrap.method)
-    return Interval(np.where(enough, limits.lower, np.nan), np.where(enough, limits.upper, np.nan))
+    sufficient = enough_units(n, bootstrap.method)
+    return Interval(
+        np.where(sufficient, limits.lower, np.nan), np.where(sufficient, limits.upper, np.nan)
+    )
 
 
 def enough_units(n: Floats, method: str) -> Mask:

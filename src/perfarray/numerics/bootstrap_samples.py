@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfarray.numerics.bootstrap import (
-    Cells,
+    CellsToDraw,
     DrawKeys,
     Draws,
     Purpose,
@@ -187,7 +187,7 @@ def draw_sample(
 
 
 def _redrawn_statistics(
-    sides: Sequence[Cells], number: int, streams: Streams, statistic: Statistic
+    sides: Sequence[CellsToDraw], number: int, streams: Streams, statistic: Statistic
 ) -> Floats:
     """Return the replicates of a statistic of every side, shape (sides, cells, R)."""
     replicates = np.full((len(sides), len(sides[0].kinds), number), np.nan)
@@ -351,9 +351,9 @@ def _draw_statistic_ratio(
     left_out: tuple[Floats, ...] = ()
     with np.errstate(divide="ignore", invalid="ignore"):
         if method == "bca":
-            less = [_left_out(side, levels, statistic) for side in flat]
+            reduced = [_left_out(side, levels, statistic) for side in flat]
             blocks = _ratios_left_out(
-                less[0], less[1], [value[:, None] for value in values], pair.paired
+                reduced[0], reduced[1], [value[:, None] for value in values], pair.paired
             )
             left_out = tuple(block.reshape(*shape, -1) for block in blocks)
         ratios, logs = statistics[0] / statistics[1], np.log(statistics)
@@ -395,7 +395,7 @@ def _matched_sides(pair: Pairing, levels: int) -> tuple[Floats, Floats]:
 
 def _cells_of_sides(
     sides: Sequence[Floats], pair: Pairing, draws: Draws, purpose: Purpose
-) -> list[Cells]:
+) -> list[CellsToDraw]:
     """Return the cells of both systems ready to be drawn.
 
     Each has its own streams; paired units have the same ones.

@@ -38,8 +38,8 @@ from perfarray.numerics.ratio_tests import (
 )
 from perfarray.numerics.types import Floats, Integers, Mask, same_text
 from perfarray.numerics.verdicts import (
-    Comparison,
     Known,
+    RatioComparison,
     Rules,
     Suite,
     Tests,
@@ -61,7 +61,7 @@ def compare_draws(
     flat: bool,
     statistic: str = "mean",
     far: float = np.inf,
-) -> Comparison:
+) -> RatioComparison:
     """Compare redrawn timings (..., benchmarks, n_L, ..., n_1), at one level or one for each ratio.
 
     `cells` (..., benchmarks) and `groups` (...) are the keys of random numbers; `joint` levels are
@@ -81,29 +81,35 @@ def compare_draws(
             *(side.reshape(cells.size, *side.shape[cells.ndim :]) for side in values),
             *(np.broadcast_to(mask, cells.shape).ravel() for mask in bounds),
         ]
-        same: dict[str, Any] = {"rules": rules, "draws": draws, "joint": joint, "flat": False}
-        parts = []
+        options: dict[str, Any] = {"rules": rules, "draws": draws, "joint": joint, "flat": False}
+        blocks = []
         for first in range(0, cells.size, size):
-            keys, new, old, *here = (row[first : first + size] for row in rows)
-            arrays = (new, old, level, keys, groups, *here)
-            parts.append(compare_draws(*arrays, **same, statistic=statistic, far=far))
+            keys, new, old, *arguments = (row[first : first + size] for row in rows)
+            arrays = (new, old, level, keys, groups, *arguments)
+            blocks.append(compare_draws(*arrays, **options, statistic=statistic, far=far))
 
         def joined(*arrays: Any) -> Any:
             return np.concatenate(arrays).reshape(cells.shape) if arrays[0].ndim else arrays[0]
 
-        return cast(Comparison, map_arrays(joined, *parts))
+        return cast(RatioComparison, map_arrays(joined, *blocks))
     pair = Pairing(values[0], values[1], cells, rules.paired)
     bootstrap, sample = ratio_bootstrap(pair, draws, rules.method, statistic)
-    ratio, enough = sample.ratio, enough_units(sample.ratio.n, rules.method)
+    ratio, sufficient = sample.ratio, enough_units(sample.ratio.n, rules.method)
     censoring = known_of(ratio, bounds)
-    lower, upper = (np.where(enough, end, np.nan) for end in limits_of(bootstrap, level))
+    lower, upper = (np.where(sufficient, end, np.nan) for end in limits_of(bootstrap, level))
     interval = (
-        open_set(RatioSet(lower, upper, same_text(BOUNDED, enough.shape)), censoring)
+        open_set(RatioSet(lower, upper, same_text(BOUNDED, sufficient.shape)), censoring)
         if statistic == "mean"
         else open_beyond(lower, upper, far)
     )
-    comparison = row_of(ratio, np.full(enough.shape, np.nan), rules, interval, censoring)
+    comparison = row_of(ratio, np.full(sufficient.shape, np.nan), rules, interval, censoring)
     if rules.threshold is None:
+        return comparison
+    low, high = (one_sided(bootstrap, value) for value in rules.band)
+    tests = certain_inside(Tests(*low, *high), ratio.estimate, without_spread(ratio), rules.band)
+    tests = Tests(*(np.where(sufficient, pvalue, np.nan) for pvalue in tests)).bounded_by(censoring)
+    comparison = comparison._replace(tests=tests)
+    if rules.suite_threshold is None:
         return comparison
     with np.errstate(invalid="ignore"):
         matched: Mask = ratio.estimate > 0
@@ -114,11 +120,8 @@ def compare_draws(
         )
     else:
         suite_bootstrap, n = _independent_bootstrap(sample, matched, rules.method)
-    low, high = (one_sided(bootstrap, value) for value in rules.band)
-    tests = certain_inside(Tests(*low, *high), ratio.estimate, without_spread(ratio), rules.band)
-    tests = Tests(*(np.where(enough, pvalue, np.nan) for pvalue in tests)).bounded_by(censoring)
     suite = suite_row(_suite(suite_bootstrap, n, matched, rules), ratio, rules, censoring)
-    return comparison._replace(tests=tests, suite=suite)
+    return comparison._replace(suite=suite)
 
 
 def compare_stopped_draws(
@@ -134,7 +137,7 @@ def compare_stopped_draws(
     *arrays: Any,
     far: float,
     **options: Any,
-) -> Comparison:
+) -> RatioComparison:
     """Return what holds of medians whatever stopped runs took, from their best and their worst.
 
     Of the unlimited sides the best is not known. The other `arrays` are those of `compare_draws`.
@@ -161,9 +164,9 @@ def compare_stopped_draws(
 
 
 def _suite(bootstrap: Bootstrap, n: Floats, matched: Mask, rules: Rules) -> Suite:
-    enough = enough_units(n, rules.method)
+    sufficient = enough_units(n, rules.method)
     pvalues = [
-        np.where(enough, pvalue, np.nan)
+        np.where(sufficient, pvalue, np.nan)
         for value in rules.suite_band
         for pvalue in one_sided(bootstrap, value)
     ]
@@ -237,14 +240,14 @@ def _shared_units_bootstrap(
     # Each suite has benchmarks and units of its own.
     for number, group in enumerate(groups.ravel().tolist()):
         rows = np.flatnonzero(keep[number])
-        chosen, keys = [side[number, rows] for side in sides], cells[number, rows].tolist()
-        samples.append(_draw_shared_units(chosen, keys, group, draws, joint, pair.paired))
+        suite_sides, keys = [side[number, rows] for side in sides], cells[number, rows].tolist()
+        samples.append(_draw_shared_units(suite_sides, keys, group, draws, joint, pair.paired))
     log, error, n = (
-        np.array([getattr(each, name) for each in samples], dtype=float).reshape(batch)
+        np.array([getattr(sample, name) for sample in samples], dtype=float).reshape(batch)
         for name in ("log", "error", "n")
     )
     logs, errors = (
-        np.array([getattr(each, name) for each in samples]).reshape(*batch, -1)
+        np.array([getattr(sample, name) for sample in samples]).reshape(*batch, -1)
         for name in ("logs", "errors")
     )
     if method == STUDENTIZED:
@@ -252,7 +255,7 @@ def _shared_units_bootstrap(
     estimate, influence = np.exp(log), []
     if method == "bca":
         for name in ("without_new", "without_old"):
-            without = np.exp(_padded([getattr(each, name) for each in samples]))
+            without = np.exp(_padded([getattr(sample, name) for sample in samples]))
             influence.append(influence_of(estimate, without.reshape(*batch, -1)))
     return percentile_family(method, estimate, np.exp(logs), tuple(influence)), n
 
@@ -291,11 +294,11 @@ def _draw_shared_units(
         logs[block], errors[block] = _difference(
             _log_score(drawn_units[0]), _log_score(drawn_units[1]), paired
         )
-    less = [np.log(mean_left_out(side_units)).mean(axis=0) for side_units in units]
+    reduced = [np.log(mean_left_out(side_units)).mean(axis=0) for side_units in units]
     without = (
-        (less[0] - less[1], blank[:0])
+        (reduced[0] - reduced[1], blank[:0])
         if paired
-        else (less[0] - scores[1].log, scores[0].log - less[1])
+        else (reduced[0] - scores[1].log, scores[0].log - reduced[1])
     )
     return SuiteSample(log, error, logs, errors, n, *without)
 

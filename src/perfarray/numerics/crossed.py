@@ -62,10 +62,10 @@ def _two_way(means: Floats) -> tuple[Floats, Floats]:
             np.maximum(total - of_labels, 0.0),
             np.maximum(counts - 1, 0).sum(axis=(-2, -1)) - df,
         )
-        enough = (df > 0) & (residual_df > 0) & (total > 0)
-        ratio = np.array(np.where(enough, of_labels / df * residual_df / residual, np.nan))
+        testable = (df > 0) & (residual_df > 0) & (total > 0)
+        ratio = np.array(np.where(testable, of_labels / df * residual_df / residual, np.nan))
         pvalue = fdtrc(df, residual_df, np.minimum(ratio, 1e300))
-    return np.array(np.where(enough, pvalue, np.nan)), ratio
+    return np.array(np.where(testable, pvalue, np.nan)), ratio
 
 
 def _label_squares(sums: Floats, measured: Mask) -> tuple[Floats, Floats]:

@@ -3,8 +3,6 @@
 Samples lie on the last axis; NaN is not measured.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy.stats import gaussian_kde
 
@@ -14,31 +12,12 @@ from perfarray.numerics.types import Floats
 SAME = 1e-9
 
 
-class Density(NamedTuple):
-    """Points at which a density was estimated, and its heights, shape (..., point).
-
-    NaN for a sample of one value.
-    """
-
-    x: Floats
-    height: Floats
-
-
-class Histogram(NamedTuple):
-    """Edges of the bins, shape (..., bins + 1), and counts, shape (..., bins).
-
-    NaN for a sample of one value.
-    """
-
-    edges: Floats
-    counts: Floats
-
-
 def kernel_density(
     values: Floats, points: int, *, weights: Floats | None = None, beyond: float = 0.0
-) -> Density:
+) -> tuple[Floats, Floats]:
     """Estimate densities of samples (..., value) with Gaussian kernels by Scott's rule.
 
+    Returns the points and the heights there, shape (..., point); NaN for a sample of one value.
     `weights` (..., value) are those of the values (default: 1); the points reach `beyond` standard
     deviations of the kernel farther than the values.
     """
@@ -58,20 +37,23 @@ def kernel_density(
         margin = beyond * float(np.sqrt(smooth.covariance[0, 0]))
         x[row] = np.linspace(measured_values.min() - margin, measured_values.max() + margin, points)
         height[row] = smooth(x[row])
-    return Density(*(array.reshape((*values.shape[:-1], points)) for array in (x, height)))
+    shape = (*values.shape[:-1], points)
+    return x.reshape(shape), height.reshape(shape)
 
 
-def histogram(values: Floats, bins: int) -> Histogram:
-    """Count the values of samples, shape (..., value), in bins of equal width."""
+def histogram(values: Floats, bins: int) -> tuple[Floats, Floats]:
+    """Count the values of samples, shape (..., value), in bins of equal width.
+
+    Returns the edges (..., bins + 1) and the counts (..., bins); NaN for a sample of one value.
+    """
     rows = values.reshape(-1, values.shape[-1])
     edges, counts = np.full((len(rows), bins + 1), np.nan), np.full((len(rows), bins), np.nan)
     for row, sample in enumerate(rows):
         measured_values = sample[~np.isnan(sample)]
         if _varies(measured_values):
             counts[row], edges[row] = np.histogram(measured_values, bins)
-    return Histogram(
-        *(array.reshape((*values.shape[:-1], array.shape[-1])) for array in (edges, counts))
-    )
+    samples = values.shape[:-1]
+    return edges.reshape((*samples, bins + 1)), counts.reshape((*samples, bins))
 
 
 def weighted_quantiles(

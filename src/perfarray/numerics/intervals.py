@@ -15,17 +15,19 @@ from perfarray.numerics.levels import UnitSummary, summarise_units
 from perfarray.numerics.skewness import counted_skewness, shrunken, stretched, third_cumulant
 from perfarray.numerics.types import Floats, Mask, Texts, same_text
 
-BATCH_MEANS, SKEW_ADJUSTED, LOG_DELTA, STUDENTIZED = (
+BATCH_MEANS, SKEW_ADJUSTED, LOG_DELTA, STUDENTIZED, ALWAYS_VALID = (
     "batch_means",
     "skew_adjusted",
     "log_delta",
     "studentized",
+    "always_valid",
 )
 
 MEAN_METHODS = ("t", "normal", SKEW_ADJUSTED, BATCH_MEANS)
 RATIO_METHODS = ("fieller", "delta", LOG_DELTA, SKEW_ADJUSTED, BATCH_MEANS)
+PAIR_METHODS = (ALWAYS_VALID,)  # of ratios in pairs alone
 BOOTSTRAP_METHODS = ("percentile", "basic", "bca", STUDENTIZED)
-FIELLER = ("fieller", SKEW_ADJUSTED, BATCH_MEANS)
+FIELLER = ("fieller", SKEW_ADJUSTED, BATCH_MEANS, ALWAYS_VALID)
 LOG_METHODS = (LOG_DELTA, STUDENTIZED)
 DF_RULES = ("satterthwaite", "conservative", "normal")
 
@@ -255,7 +257,7 @@ def df_with_prior(
     """Return Satterthwaite's df of a sum of variances, with a prior's shares and `prior_df`."""
     pairs = list(zip(variances, shares, strict=True))
     with np.errstate(divide="ignore", invalid="ignore"):
-        own = sum(
+        from_units = sum(
             ((1 - share) * variance) ** 2 / count
             for (variance, share), count in zip(pairs, df, strict=True)
         )
@@ -263,7 +265,7 @@ def df_with_prior(
             np.where(share > 0, (share * variance) ** 2 / prior_df, 0.0)
             for variance, share in pairs
         )
-        satterthwaite = sum(variances) ** 2 / (own + learned)
+        satterthwaite = sum(variances) ** 2 / (from_units + learned)
     return np.asarray(np.where(sum(variances) == 0, sum(df), satterthwaite))
 
 
@@ -289,15 +291,15 @@ def ratio_limits(
     differs from 0, and else the whole line.
     """
     quantile = t_quantile((1 + np.asarray(confidence_level)) / 2, df)
-    limits, absent = (
+    limits, no_baseline = (
         _limits_by_method(ratio, df, quantile, method, positive),
         without_baseline(ratio),
     )
-    if not absent.any():
+    if not no_baseline.any():
         return limits
     certain = ratio.numerator.mean**2 - quantile**2 * ratio.residual
     set_of_zeros = np.where(certain == 0, 1.0, np.nan)
-    decided = absent & ((certain > 0) | (reported_estimate(ratio) == 1))
+    decided = no_baseline & ((certain > 0) | (reported_estimate(ratio) == 1))
     lower, upper = (
         np.where(decided, np.where(np.isnan(quantile), np.nan, set_of_zeros), end)
         for end in (limits.lower, limits.upper)
@@ -311,8 +313,8 @@ def _limits_by_method(
     if method == SKEW_ADJUSTED:
         below, above = stretched(quantile, np.asarray(ratio.skewness), t_quantile(0.975, df))
         sets = (
-            cut_to_positive(fieller(ratio, each), np.asarray(positive))
-            for each in (below, above, np.maximum(below, above))
+            cut_to_positive(fieller(ratio, t), np.asarray(positive))
+            for t in (below, above, np.maximum(below, above))
         )
         return _one_end_each(*sets)
     if method in FIELLER:
@@ -346,9 +348,9 @@ def fieller(ratio: Ratio, quantile: Floats) -> RatioSet:
     b, c = squared * ratio.overlap, np.where(zero, new.mean**2, 0.0) - squared * ratio.residual
     discriminant = b**2 - a * c
     # No cancellation: the near root follows from the product of both.
-    far = -b - np.copysign(np.sqrt(np.maximum(discriminant, 0.0)), b)
+    scaled_root = -b - np.copysign(np.sqrt(np.maximum(discriminant, 0.0)), b)
     with np.errstate(divide="ignore", invalid="ignore"):
-        roots = far / a, np.where(far == 0, 0.0, c / far)
+        roots = scaled_root / a, np.where(scaled_root == 0, 0.0, c / scaled_root)
     start = np.where(zero, 0.0, ratio.estimate)
     limits = RatioSet(
         start + np.minimum(*roots), start + np.maximum(*roots), same_text(BOUNDED, a.shape)
@@ -377,7 +379,7 @@ def _one_end_each(lower: RatioSet, upper: RatioSet, wider: RatioSet) -> RatioSet
     )
     kind = np.select([down, up], [AT_MOST, AT_LEAST], BOUNDED).astype(object)
     ends = ((lower.lower, wider.lower), (upper.upper, wider.upper), (kind, wider.kind))
-    return RatioSet(*(np.where(intervals, end, instead) for end, instead in ends))
+    return RatioSet(*(np.where(intervals, end, substitute) for end, substitute in ends))
 
 
 def cut_to_positive(limits: RatioSet, positive: Mask) -> RatioSet:
@@ -422,11 +424,11 @@ def ratio_statistic(
     """
     old, difference = ratio.denominator, ratio.estimate - value
     if method in FIELLER:
-        scale, absent = np.abs(old.mean), without_baseline(ratio)
-        if absent.any():  # The difference is the candidate's mean, whatever the value.
+        scale, no_baseline = np.abs(old.mean), without_baseline(ratio)
+        if no_baseline.any():  # The difference is the candidate's mean, whatever the value.
             scale, difference = (
-                np.where(absent, 1.0, scale),
-                np.where(absent, ratio.numerator.mean, difference),
+                np.where(no_baseline, 1.0, scale),
+                np.where(no_baseline, ratio.numerator.mean, difference),
             )
         error = (
             np.sqrt(

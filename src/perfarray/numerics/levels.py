@@ -146,25 +146,25 @@ def placed_units(
     )
     moves = level >= (outermost if merged.shape[1] > sizes[outermost] else outermost + 1)
     stay = (level >= 0) & ~moves
-    placed, longest = [], merged.shape[1] if stay.any() else max(length, 1)
+    blocks, longest = [], merged.shape[1] if stay.any() else max(length, 1)
     for position in np.unique(level[moves]).tolist():
         cells = np.flatnonzero(moves & (level == position))
         units = values[cells].reshape(len(cells), -1, *sizes[position:], *inner)
-        present = np.asarray(measured[cells].reshape(*units.shape[:3], -1).any(axis=3))
-        units = units[np.arange(len(cells)), present.any(axis=2).argmax(axis=1)]
+        is_measured = np.asarray(measured[cells].reshape(*units.shape[:3], -1).any(axis=3))
+        units = units[np.arange(len(cells)), is_measured.any(axis=2).argmax(axis=1)]
         ends: tuple[Any, ...] = (
             slice(None),
-            slice(_extent(present, 2)),
+            slice(_extent(is_measured, 2)),
             *inside[position - outermost :],
         )
-        placed.append((cells, position, units[ends]))
-        longest = max(longest, placed[-1][2].shape[1])
+        blocks.append((cells, position, units[ends]))
+        longest = max(longest, blocks[-1][2].shape[1])
     result = np.full(
         (len(values), max(longest, length), *merged.shape[2:]), fill, dtype=values.dtype
     )
     if stay.any():
         result[stay, : merged.shape[1]] = merged[stay]
-    for cells, position, units in placed:
+    for cells, position, units in blocks:
         index: tuple[Any, ...] = (cells, slice(units.shape[1]), *[0] * (position - outermost))
         result[index] = units
     return result
@@ -173,7 +173,11 @@ def placed_units(
 def _extent(measured: Mask, axis: int) -> int:
     """Return the length of an axis up to the last measurement, 1 or more."""
     positions = np.flatnonzero(
-        measured.any(axis=tuple(other for other in range(measured.ndim) if other != axis))
+        measured.any(
+            axis=tuple(
+                reduced_axis for reduced_axis in range(measured.ndim) if reduced_axis != axis
+            )
+        )
     )
     return int(positions[-1]) + 1 if len(positions) else 1
 
@@ -191,8 +195,8 @@ def units_on_one_axis(values: Floats, levels: int, n_units: int) -> Floats:
         measured_units(~np.isnan(values), levels, n_units),
     )
     cells = values.reshape(len(measured), *values.shape[len(shape) :])
-    placed = placed_units(cells, measured, repeated_level(measured), 0, np.nan)
-    return placed.reshape(*shape, *placed.shape[1:])
+    units = placed_units(cells, measured, repeated_level(measured), 0, np.nan)
+    return units.reshape(*shape, *units.shape[1:])
 
 
 def summarise_units(means: Floats) -> UnitSummary:
@@ -221,15 +225,15 @@ def count_repetitions(values: Floats, levels: int) -> Counts:
     A cell without data has zeros, and NaN extremes.
     """
     batch, nest = values.shape[: values.ndim - levels], values.shape[values.ndim - levels :]
-    present = ~np.isnan(values)
-    if present.all() and values.size:
+    has_values = ~np.isnan(values)
+    if has_values.all() and values.size:
         inside, total = (
             np.full((*batch, levels), counts, dtype=float) for counts in (nest, np.cumprod(nest))
         )
         return Counts(inside, inside, total, inside == inside)
     columns = []
     for below in range(levels):
-        children = present.sum(axis=-1)
+        children = has_values.sum(axis=-1)
         parents = children > 0
         flat, has = children.reshape(*batch, -1).astype(float), parents.reshape(*batch, -1)
         empty = ~has.any(axis=-1)
@@ -237,7 +241,7 @@ def count_repetitions(values: Floats, levels: int) -> Counts:
         high = np.where(empty, np.nan, flat.max(axis=-1))
         columns.append((low, high, flat.sum(axis=-1)))
         if below < levels - 1:
-            present = parents
+            has_values = parents
     minimum, maximum, total = (
         np.stack(column[::-1], axis=-1) for column in zip(*columns, strict=True)
     )

@@ -14,16 +14,18 @@ import numpy as np
 from perfarray.numerics.intervals import UNBOUNDED, Ratio, RatioSet, kind_of, quotient, welch_df
 from perfarray.numerics.levels import UnitSummary, summarise_units
 from perfarray.numerics.medians import Medians, as_cells, error_of_log, finite_df, medians_of
-from perfarray.numerics.rank_sums import RANK, rank_pvalues, spread_pvalue
+from perfarray.numerics.rank_sums import RANK, rank_pvalues
 from perfarray.numerics.ratio_tests import suite_of_units, suite_row
+from perfarray.numerics.spread import equal_spreads_pvalue
 from perfarray.numerics.types import Floats, Mask
-from perfarray.numerics.verdicts import Comparison, Known, Rules, Suite, Tests
+from perfarray.numerics.verdicts import Known, RatioComparison, Rules, Suite, Tests
 
 # Bisection of the normal quantile of an error rate: its end, and its steps (to 1e-7).
 FARTHEST, STEPS = (
     8.0,
     27,
 )
+MIN_RANKED_UNITS = 3  # a side, of a test of the spreads that ranks take for equal
 
 
 def compare_medians(
@@ -34,7 +36,7 @@ def compare_medians(
     rules: Rules,
     levels: int,
     far: float = np.inf,
-) -> Comparison:
+) -> RatioComparison:
     """Compare medians of runs (..., benchmarks, n_L, ..., n_1), at one level or one for each ratio.
 
     With `method="rank"` the p-value of equal spreads is further. Where runs were stopped, `bounds`
@@ -66,8 +68,8 @@ def compare_medians(
     not_known = np.full(batch, np.nan)
     spread = not_known
     if ranked and not bounds:  # of stopped runs the spread is not known
-        spread = spread_pvalue(medians.new.ordered, medians.old.ordered)
-    comparison = Comparison(
+        spread = equal_spreads_pvalue(medians.new.ordered, medians.old.ordered, MIN_RANKED_UNITS)
+    comparison = RatioComparison(
         estimate=np.where(unknown, np.nan, medians.estimate).reshape(batch),
         df=finite_df(medians).reshape(batch),
         n=medians.n.reshape(batch),
@@ -91,10 +93,10 @@ def compare_medians(
         else _band_tests(medians, ends, band, rules.confidence_level, far)
     )
     censoring = Known(*(bounds[6:] or [none.reshape(batch)] * 2))
-    return comparison._replace(
-        tests=Tests(*(pvalue.reshape(batch) for pvalue in tests)),
-        suite=_suite(medians, errors, batch, rules, censoring),
-    )
+    comparison = comparison._replace(tests=Tests(*(pvalue.reshape(batch) for pvalue in tests)))
+    if rules.suite_threshold is None:
+        return comparison
+    return comparison._replace(suite=_suite(medians, errors, batch, rules, censoring))
 
 
 def limits_of(ends: Sequence[Medians], level: Floats, far: float) -> RatioSet:
@@ -102,9 +104,9 @@ def limits_of(ends: Sequence[Medians], level: Floats, far: float) -> RatioSet:
 
     NaN for fewer than two units.
     """
-    limits, enough = [end.limits(level) for end in ends], ~np.isnan(ends[0].df)
+    limits, sufficient = [end.limits(level) for end in ends], ~np.isnan(ends[0].df)
     return open_beyond(
-        np.where(enough, limits[0][0], np.nan), np.where(enough, limits[-1][1], np.nan), far
+        np.where(sufficient, limits[0][0], np.nan), np.where(sufficient, limits[-1][1], np.nan), far
     )
 
 
@@ -224,8 +226,8 @@ def _suite(
         with np.errstate(divide="ignore", invalid="ignore"):
             centre = np.nansum(side.below, axis=-1) / side.n
             moved = (error / side.error)[:, None] * (centre[:, None] - side.below)
-        lacking = np.fmax(error**2 - summarise_units(moved).variance, 0.0)
-        extra = extra + np.nan_to_num(lacking).reshape(batch)
+        missing_variance = np.fmax(error**2 - summarise_units(moved).variance, 0.0)
+        extra = extra + np.nan_to_num(missing_variance).reshape(batch)
         units.append((side.median[:, None] * (1 + moved)).reshape(*batch, -1))
         summary = UnitSummary(side.median, (side.median * error) ** 2, side.n)
         summaries.append(UnitSummary(*(field.reshape(batch) for field in summary)))

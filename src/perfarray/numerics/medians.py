@@ -20,12 +20,12 @@ from perfarray.numerics.types import Floats
 ROUNDING = 1e-12  # shares are sums of weights: those that differ by less are equal
 
 
-class Runs(NamedTuple):
+class SortedRuns(NamedTuple):
     """Runs of cells (cells, runs) in ascending order, with the cumulative share (position) of each.
 
     `below` is the share of every unit's runs below the median (cells, units), ties half; `error`
     the standard error of that share over all units, `independent` the effective number of runs, and
-    `single` whether units have one run each.
+    `one_run` whether units have one run each.
     """
 
     ordered: Floats
@@ -34,7 +34,7 @@ class Runs(NamedTuple):
     below: Floats
     error: Floats
     independent: Floats
-    single: npt.NDArray[np.bool_]
+    one_run: npt.NDArray[np.bool_]
 
     @property
     def n(self) -> Floats:
@@ -48,8 +48,8 @@ class Medians(NamedTuple):
     `ranked`: whether limits are those of the exact rank-sum test, for units of one run each.
     """
 
-    new: Runs
-    old: Runs
+    new: SortedRuns
+    old: SortedRuns
     df: Floats
     correlation: Floats
     ranked: bool = False
@@ -122,7 +122,7 @@ def finite_df(medians: Medians) -> Floats:
     return np.where(np.isfinite(medians.df), medians.df, np.nan)
 
 
-def runs_of(values: Floats) -> Runs:
+def runs_of(values: Floats) -> SortedRuns:
     """Return the runs of cells (cells, n_L, ..., n_1) in order, summarised around their median."""
     weights = nest_weights(values)
     flat, share = (shares.reshape(*values.shape[:2], -1) for shares in (values, weights))
@@ -140,9 +140,9 @@ def runs_of(values: Floats) -> Runs:
         centre = np.where(units, below, 0.0).sum(axis=-1, keepdims=True) / n[:, None]
         spread = np.sqrt(np.where(units, (below - centre) ** 2, 0.0).sum(axis=-1) / (n - 1) / n)
         independent = 1 / (all_shares**2).sum(axis=-1)
-    single = (measured.sum(axis=-1) <= 1).all(axis=-1)
+    one_run = (measured.sum(axis=-1) <= 1).all(axis=-1)
     error = np.where(
-        n > 0, np.fmax(np.where(single, 0.0, spread), 0.5 / np.sqrt(independent)), np.nan
+        n > 0, np.fmax(np.where(one_run, 0.0, spread), 0.5 / np.sqrt(independent)), np.nan
     )
     order = np.argsort(all_runs, axis=-1)
     ordered, shares = (
@@ -151,23 +151,23 @@ def runs_of(values: Floats) -> Runs:
     with np.errstate(invalid="ignore"):
         scale = (independent / (independent + 1))[:, None]
         positions = 0.5 + (np.cumsum(shares, axis=-1) - shares / 2 - 0.5) * scale
-    return Runs(
+    return SortedRuns(
         ordered,
         np.where(np.isnan(ordered), np.inf, positions),
         median,
         below,
         error,
         independent,
-        single,
+        one_run,
     )
 
 
-def median_limits(runs: Runs, df: Floats, level: float | Floats) -> tuple[Floats, Floats]:
+def median_limits(runs: SortedRuns, df: Floats, level: float | Floats) -> tuple[Floats, Floats]:
     """Return the limits of medians; 0 and infinity where they lie beyond all runs."""
     from scipy.special import betaincinv
 
     fewer = np.where(
-        runs.single,
+        runs.one_run,
         1.0,
         t_quantile((1 + level) / 2, np.full(df.shape, np.inf)) / t_quantile((1 + level) / 2, df),
     )
@@ -176,7 +176,7 @@ def median_limits(runs: Runs, df: Floats, level: float | Floats) -> tuple[Floats
     return _run_at(runs, tail, beyond=0.0), _run_at(runs, 1 - tail, beyond=np.inf)
 
 
-def _run_at(runs: Runs, share: Floats, beyond: float) -> Floats:
+def _run_at(runs: SortedRuns, share: Floats, beyond: float) -> Floats:
     """Return the run at a share, interpolated between two.
 
     `beyond` where it lies outside all runs.
@@ -198,7 +198,7 @@ def _run_at(runs: Runs, share: Floats, beyond: float) -> Floats:
     return np.where(outside, beyond, first + between * (last - first))
 
 
-def _df(new: Runs, old: Runs, paired: bool) -> Floats:
+def _df(new: SortedRuns, old: SortedRuns, paired: bool) -> Floats:
     """Return Welch and Satterthwaite's degrees of freedom of the log ratio.
 
     Infinite for units of one run each, NaN for too few.
@@ -208,14 +208,14 @@ def _df(new: Runs, old: Runs, paired: bool) -> Floats:
     else:
         with np.errstate(divide="ignore", invalid="ignore"):
             squared = [error_of_log(side) ** 2 for side in (new, old)]
-            dfs = [np.where(side.single, np.inf, side.n - 1) for side in (new, old)]
+            dfs = [np.where(side.one_run, np.inf, side.n - 1) for side in (new, old)]
         df = welch_df(*squared, *dfs)
     return np.where(
-        (new.n > 1) & (old.n > 1), np.where(new.single & old.single, np.inf, df), np.nan
+        (new.n > 1) & (old.n > 1), np.where(new.one_run & old.one_run, np.inf, df), np.nan
     )
 
 
-def error_of_log(runs: Runs) -> Floats:
+def error_of_log(runs: SortedRuns) -> Floats:
     """Return the standard error of the log of a median, by the runs on either side of it.
 
     That error is of the share of the distribution below the middle run, beta with the effective
@@ -230,7 +230,7 @@ def error_of_log(runs: Runs) -> Floats:
         return np.where(inside > 0, width / 2 * error / inside, 0.0)
 
 
-def _correlation(new: Runs, old: Runs) -> Floats:
+def _correlation(new: SortedRuns, old: SortedRuns) -> Floats:
     """Return the correlation (0 or more) of the shares below the median of paired units.
 
     It is shrunk for few pairs.

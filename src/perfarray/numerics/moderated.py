@@ -132,12 +132,12 @@ def fit_robust_prior(*sides: tuple[Floats, Floats]) -> Prior:
             (np.where(pvalue < LEFT_OUT, np.nan, variance), freedom) for variance, freedom in sides
         )
     prior = fit_prior(*remaining)
-    few = np.min([_spread(*side).number for side in sides], axis=0) < FEWEST
-    df = np.where(few, 0.0, prior.df)
+    too_few = np.min([_spread(*side).number for side in sides], axis=0) < FEWEST
+    df = np.where(too_few, 0.0, prior.df)
     # Noisy benchmarks have errors of their own, so that a d0 that is too large by chance does no
     # harm.
     return prior._replace(
-        df=df, cautious_df=df, pvalue=np.where(few[..., None], 1.0, pvalue), is_robust=True
+        df=df, cautious_df=df, pvalue=np.where(too_few[..., None], 1.0, pvalue), is_robust=True
     )
 
 
@@ -162,8 +162,12 @@ def _fitted(spreads: list[_Spread]) -> tuple[Floats, Floats, tuple[Floats, ...]]
         fourth = np.mean([spread.fourth for spread in spreads], axis=0)
         error = np.sqrt(2 * np.maximum(total, chance) ** 2 / (number - 1) + fourth / number)
         df, cautious = (
-            np.where(number > 1, np.where(each > 0, 2 * inverse_trigamma(each), np.inf), 0.0)
-            for each in (excess, excess + CAUTION / len(spreads) * error)
+            np.where(
+                number > 1,
+                np.where(spread_excess > 0, 2 * inverse_trigamma(spread_excess), np.inf),
+                0.0,
+            )
+            for spread_excess in (excess, excess + CAUTION / len(spreads) * error)
         )
         half = np.where(np.isfinite(df) & (df > 0), df, 1.0) / 2
         shift = digamma(half) - np.log(half)
@@ -214,8 +218,8 @@ def moderated_ratio(
     shares = tuple(prior.share(df) for _, df in variances)
     # Squared standard errors of the logs, after moderation
     errors = [
-        moderate(*each, prior, index) / side.n
-        for index, (each, side) in enumerate(zip(variances, units, strict=True))
+        moderate(*side_variances, prior, index) / side.n
+        for index, (side_variances, side) in enumerate(zip(variances, units, strict=True))
     ]
     if paired:
         zero = np.zeros_like(errors[0])
@@ -252,22 +256,28 @@ def moderate_components(
     growth, cautious = np.ones(squared.shape), np.zeros((*squared.shape[:-1], variance.shape[-1]))
     with np.errstate(divide="ignore", invalid="ignore"):
         for level in range(variance.shape[-1] - 1, -1, -1):
-            before, df = components.level_variance[..., level], components.level_df[..., level]
-            prior = fit_prior((before / squared, df))
-            after = moderate(before / squared, df, prior)
+            unmoderated, df = components.level_variance[..., level], components.level_df[..., level]
+            prior = fit_prior((unmoderated / squared, df))
+            moderated = moderate(unmoderated / squared, df, prior)
             if of_suite:
-                after = (
-                    after
-                    * (np.nansum(before / squared, axis=-1) / np.nansum(after, axis=-1))[..., None]
+                moderated = (
+                    moderated
+                    * (np.nansum(unmoderated / squared, axis=-1) / np.nansum(moderated, axis=-1))[
+                        ..., None
+                    ]
                 )
-            after = after * squared
+            moderated = moderated * squared
             # Of a level without a variance of its own (merged), what lies below stays that of the
             # level below it.
-            estimated = ~np.isnan(before)
-            share = np.where(growth > 0, (before - components.variance[..., level]) * growth, below)
-            level_variance[..., level], variance[..., level] = after, after - share
-            below = np.where(estimated, after / components.repetitions[..., level], below)
-            growth = np.where(estimated, np.where(before > 0, after / before, 0.0), growth)
+            estimated = ~np.isnan(unmoderated)
+            share = np.where(
+                growth > 0, (unmoderated - components.variance[..., level]) * growth, below
+            )
+            level_variance[..., level], variance[..., level] = moderated, moderated - share
+            below = np.where(estimated, moderated / components.repetitions[..., level], below)
+            growth = np.where(
+                estimated, np.where(unmoderated > 0, moderated / unmoderated, 0.0), growth
+            )
             cautious[..., level] = prior.cautious_df
     return components._replace(level_variance=level_variance, variance=variance), cautious
 
@@ -341,12 +351,12 @@ def _spread(variance: Floats, df: Floats, *, without_each: bool = False) -> _Spr
         np.where(measured, df, 1.0),
     )
     number = measured.sum(axis=-1, keepdims=True).astype(float)
-    counted = number - measured if without_each else number
+    divisor = number - measured if without_each else number
 
     def average(values: Floats) -> Floats:
         values = np.where(measured, values, 0.0)
         total = values.sum(axis=-1, keepdims=True)
-        return np.asarray((total - values if without_each else total) / counted)
+        return np.asarray((total - values if without_each else total) / divisor)
 
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(variance) - digamma(df / 2) + np.log(df / 2)
@@ -355,12 +365,12 @@ def _spread(variance: Floats, df: Floats, *, without_each: bool = False) -> _Spr
         chance, fourth = (average(polygamma(order, df / 2)) for order in (1, 3))
         moments = (
             average(logs),
-            squares * counted / (counted - 1),
+            squares * divisor / (divisor - 1),
             chance,
             fourth,
             average(variance),
         )
-    return _Spread(*(values if without_each else values[..., 0] for values in (counted, *moments)))
+    return _Spread(*(values if without_each else values[..., 0] for values in (divisor, *moments)))
 
 
 def inverse_trigamma(value: Floats) -> Floats:

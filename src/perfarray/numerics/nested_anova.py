@@ -87,14 +87,14 @@ def _merge_negative(cells: Floats, components: Components) -> Components:
             break
         merged[rows, levels - 1 - np.argmax(negative[rows, ::-1], axis=1)] = True
         for pattern in np.unique(merged[rows], axis=0):
-            chosen = rows[(merged[rows] == pattern).all(axis=1)]
-            pooled = _estimate(pool_levels(cells[chosen], pattern))
+            pattern_rows = rows[(merged[rows] == pattern).all(axis=1)]
+            pooled = _estimate(pool_levels(cells[pattern_rows], pattern))
             for field, replacement in zip(components, pooled, strict=True):
                 if field.ndim == 1:
-                    field[chosen] = replacement
+                    field[pattern_rows] = replacement
                 else:
-                    field[chosen] = np.nan
-                    field[np.ix_(chosen, ~pattern)] = replacement
+                    field[pattern_rows] = np.nan
+                    field[np.ix_(pattern_rows, ~pattern)] = replacement
     return components._replace(merged=merged)
 
 
@@ -232,8 +232,10 @@ def _equal_counts(children: Floats | Integers) -> Mask:
 
     Padding with NaN is no imbalance.
     """
-    most = children.max(axis=1)
-    return np.asarray(((children == 0) | (children == most[:, None])).all(axis=1) & (most > 0))
+    largest = children.max(axis=1)
+    return np.asarray(
+        ((children == 0) | (children == largest[:, None])).all(axis=1) & (largest > 0)
+    )
 
 
 def _lowest(cells: Floats) -> tuple[Floats, Floats, Floats]:

@@ -35,25 +35,29 @@ def averaged(
 
 
 def nest_of(
-    values: Floats, resampled: Sequence[bool], *, means: bool = True, present: Sequence[Mask] = ()
+    values: Floats,
+    resampled: Sequence[bool],
+    *,
+    means: bool = True,
+    unit_masks: Sequence[Mask] = (),
 ) -> Nest:
     """Bring a cell (n_L, ..., n_1) into the form that is redrawn.
 
     `resampled` says which levels are drawn with replacement, outermost first. Where `means` alone
-    are wanted, lower levels that are kept whole are averaged at once. `present`, shapes (n_L,),
+    are wanted, lower levels that are kept whole are averaged at once. `unit_masks`, shapes (n_L,),
     (n_L, n_{L-1}), ..., are the units of levels drawn jointly that count as present, whether this
     cell measured them or not.
     """
     resampled = tuple(resampled)
-    present = list(present)
+    unit_masks = list(unit_masks)
     if means:
-        values, resampled = averaged(values, resampled, len(present))
+        values, resampled = averaged(values, resampled, len(unit_masks))
     counts: list[Integers] = []
     measured = ~np.isnan(values)
     for level in range(len(resampled)):
         has = (
-            present[level]
-            if level < len(present)
+            unit_masks[level]
+            if level < len(unit_masks)
             else measured.any(axis=tuple(range(level + 1, values.ndim)))
         )
         order = np.argsort(~has, axis=-1, kind="stable")
@@ -61,11 +65,11 @@ def nest_of(
         keep = slice(0, max(int(number.max(initial=0)), 1))
         values = _reorder(values, order, level)[(slice(None),) * level + (keep,)]
         measured = ~np.isnan(values)
-        present = [
+        unit_masks = [
             _reorder(mask, order, level)[(slice(None),) * level + (keep,)]
             if mask.ndim > level
             else mask
-            for mask in present
+            for mask in unit_masks
         ]
         counts.append(number)
     return Nest(values, tuple(counts), resampled)

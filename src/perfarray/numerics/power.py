@@ -44,9 +44,9 @@ def beyond(distance: Floats, error: Floats, df: Floats, risk: float) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         noncentral = distance / error
         # Far away only the error that the sample shows is left to chance: it must be small enough.
-        far = gammainc(df / 2, df * (noncentral / quantile) ** 2 / 2)
+        asymptotic = gammainc(df / 2, df * (noncentral / quantile) ** 2 / 2)
         power = np.where(
-            noncentral > FAR, far, 1 - nctdtr(df, np.minimum(noncentral, FAR), quantile)
+            noncentral > FAR, asymptotic, 1 - nctdtr(df, np.minimum(noncentral, FAR), quantile)
         )
     return np.where(error == 0, np.where(distance > 0, 1.0, 0.0), power)
 
@@ -65,19 +65,19 @@ def fewest_units(spread: Spread, distance: Floats, risk: float, power: float) ->
 
     def short(units: Floats, cells: Mask) -> Mask:
         """Return which of some cells miss the power."""
-        lacking = np.zeros(cells.shape, dtype=bool)
+        is_short = np.zeros(cells.shape, dtype=bool)
         spread = Spread(new[cells], old[cells])
         error, df = spread.error(units[cells]), spread.df(units[cells])
-        lacking[cells] = ~np.asarray(1 - beyond(distance[cells], error, df, risk) <= 1 - power)
-        return lacking
+        is_short[cells] = ~np.asarray(1 - beyond(distance[cells], error, df, risk) <= 1 - power)
+        return is_short
 
     estimable: Mask = ~np.isnan(new + old)
-    low, high, more = np.ones(estimable.shape), np.full(estimable.shape, 2.0), estimable
-    while (more := short(high, more & (high < MOST))).any():
-        low, high = np.where(more, high, low), np.where(more, 2 * high, high)
+    low, high, growing = np.ones(estimable.shape), np.full(estimable.shape, 2.0), estimable
+    while (growing := short(high, growing & (high < MOST))).any():
+        low, high = np.where(growing, high, low), np.where(growing, 2 * high, high)
     never = high >= MOST
     while (open_ := estimable & ~never & (high - low > 1)).any():
         middle = np.floor((low + high) / 2)
-        lacking = short(middle, open_)
-        low, high = np.where(lacking, middle, low), np.where(open_ & ~lacking, middle, high)
+        is_short = short(middle, open_)
+        low, high = np.where(is_short, middle, low), np.where(open_ & ~is_short, middle, high)
     return np.where(estimable, np.where(never, np.inf, high), np.nan)

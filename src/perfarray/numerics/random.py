@@ -210,9 +210,9 @@ class Streams:
                     int(products[cell, row]), size, cells[cell], stream, position
                 )
             products >>= np.uint64(32)
-            places = products.view(np.int64)
-            places += first
-            yield places
+            positions = products.view(np.int64)
+            positions += first
+            yield positions
 
     def _accepted(self, product: int, size: int, cell: int, stream: int, position: int) -> int:
         """Return a product, or where its lower half is refused the next that is accepted."""
@@ -235,20 +235,20 @@ class Streams:
         """
         kind = np.dtype("<u2" if size <= 1 << 16 else "<u4")
         inside, times = 8 // kind.itemsize, (1 << 8 * kind.itemsize) // size
-        most = int(count * (1 << 8 * kind.itemsize) / (times * size) * 1.01) + 64
-        words = self.words([cell], stream, most // inside + 2, start // inside)[0]
+        n_words = int(count * (1 << 8 * kind.itemsize) / (times * size) * 1.01) + 64
+        words = self.words([cell], stream, n_words // inside + 2, start // inside)[0]
         bits = words.astype("<u8", copy=False).view(kind)[start % inside :]
         accepted = bits < times * size if times * size < 1 << 8 * kind.itemsize else None
         if accepted is None:
             return bits[:count] // kind.type(times), start + count
         numbers = bits[accepted]
         if len(numbers) < count:  # hardly ever
-            more, stop = self.run_below(size, cell, stream, count - len(numbers), start + len(bits))
-            return np.concatenate([numbers // kind.type(times), more]), stop
+            tail, stop = self.run_below(size, cell, stream, count - len(numbers), start + len(bits))
+            return np.concatenate([numbers // kind.type(times), tail]), stop
         # As many of these were taken as numbers before them were passed over.
         late = np.flatnonzero(accepted[count:])
-        instead = len(late) - (len(numbers) - count)
-        used = count + (int(late[instead - 1]) + 1 if instead else 0)
+        n_replacements = len(late) - (len(numbers) - count)
+        used = count + (int(late[n_replacements - 1]) + 1 if n_replacements else 0)
         return numbers[:count] // kind.type(times), start + used
 
     def uniform(

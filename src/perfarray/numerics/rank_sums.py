@@ -10,9 +10,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from perfarray.numerics.intervals import t_probability
-from perfarray.numerics.levels import summarise_units
-from perfarray.numerics.suite import run_statistic
 from perfarray.numerics.types import Floats, Integers
 
 # The name of the method.
@@ -60,14 +57,14 @@ def _moments(n: int, m: int) -> tuple[float, float]:
     return n * m / 2, float(np.sqrt(n * m * (n + m + 1) / 12))
 
 
-def chance(most: int, n: int, m: int) -> float:
-    """Return the probability that at most `most` of the n m ratios lie below the true one."""
+def chance(max_count: int, n: int, m: int) -> float:
+    """Return the probability that at most `max_count` of the n m ratios lie below the true one."""
     from scipy.special import ndtr
 
     if _is_enumerated(n, m):
-        return float(_law(min(n, m), max(n, m))[most])
+        return float(_law(min(n, m), max(n, m))[max_count])
     mean, deviation = _moments(n, m)
-    return float(ndtr((most + 0.5 - mean) / deviation))
+    return float(ndtr((max_count + 0.5 - mean) / deviation))
 
 
 def ratios_outside(n: int, m: int, risk: float) -> int:
@@ -206,28 +203,6 @@ def _tied_law(sizes: tuple[int, ...], n: int) -> Floats:
     for score in scores.tolist():  # each value is among the n, or is not
         counts[1:, score:] += counts[:-1, : largest + 1 - score]
     return np.asarray(counts[n] / counts[n].sum())
-
-
-def spread_pvalue(new: Floats, old: Floats) -> Floats:
-    """Return Brown and Forsythe's (1974) p-value of equal spreads of logarithms (cells, values).
-
-    It is NaN below three values.
-
-    It is that of Student's t of the distances from the medians.
-    """
-    distances = []
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for values in (new, old):
-            logs = np.log(np.where(values > 0, values, np.nan))
-            distances.append(
-                summarise_units(np.abs(logs - run_statistic(logs, "median")[..., None]))
-            )
-        squares = sum(side.variance * side.n * (side.n - 1) for side in distances)
-        df = distances[0].n + distances[1].n - 2
-        error = np.sqrt(squares / df * (1 / distances[0].n + 1 / distances[1].n))
-        statistic = np.abs(distances[0].mean - distances[1].mean) / error
-    enough = np.minimum(distances[0].n, distances[1].n) >= 3
-    return np.where(enough, 2 * t_probability(-statistic, np.where(enough, df, 1.0)), np.nan)
 
 
 def units_with_rank_limits(level: float) -> int:

@@ -27,18 +27,18 @@ from perfarray.numerics.levels import summarise_units, unit_means
 from perfarray.numerics.moderated import learned, moderated_ratio
 from perfarray.numerics.sessions import (
     BOTH,
-    Lacking,
     SessionNoise,
     SideError,
+    SingleSessions,
     add_sessions,
     variances_of_sides,
 )
-from perfarray.numerics.suite import match_sides, smallest_number
+from perfarray.numerics.suite import match_sides, smallest_number, sum_of_samples
 from perfarray.numerics.types import Floats, Mask, same_text
 from perfarray.numerics.verdicts import (
     NO_SUITE,
-    Comparison,
     Known,
+    RatioComparison,
     Rules,
     Suite,
     Tests,
@@ -55,7 +55,7 @@ def compare_units(
     levels: int,
     sessions: bool = False,
     mixed: bool = False,
-) -> Comparison:
+) -> RatioComparison:
     """Compare unit means of timings (..., benchmarks, n_L, ..., n_1), at one level or each ratio's.
 
     `arrays` are the fields of `SessionNoise` of the benchmarks and of the suite, where `sessions`
@@ -65,7 +65,7 @@ def compare_units(
     fields = len(SessionNoise._fields) if sessions else 0
     noise, suite_noise = arrays[:fields], arrays[fields : 2 * fields]
     arrays = arrays[2 * fields :]
-    lacking, bounds = (arrays[:2], arrays[2:]) if mixed else (BOTH, arrays)
+    one_session, bounds = (arrays[:2], arrays[2:]) if mixed else (BOTH, arrays)
     # Sums over other layouts are rounded otherwise.
     means = [np.ascontiguousarray(unit_means(side, levels)) for side in (new, old)]
     units = batch_means(*means, paired=rules.paired) if rules.method == BATCH_MEANS else means
@@ -79,18 +79,18 @@ def compare_units(
             ratio,
             rules,
             noise=SessionNoise(*suite_noise) if sessions else None,
-            lacking=lacking,
+            one_session=one_session,
         )
         suite = suite_row(suite, ratio, rules, censoring)
-    further: tuple[Floats, ...] = ()
+    method_variables: tuple[Floats, ...] = ()
     if rules.prior:
         unmoderated = ratio
         ratio, df, prior = moderated_ratio(*units, paired=rules.paired, df_rule=rules.df)
-        further = learned(prior, ratio, unmoderated)
+        method_variables = learned(prior, ratio, unmoderated)
     if sessions:
         within = ratio_limits(ratio, df, rules.confidence_level, rules.method, positive=True)
-        ratio, df, between = _with_sessions(ratio, df, SessionNoise(*noise), rules, lacking)
-        further = (*further, *between, within.lower, within.upper)
+        ratio, df, between = _with_sessions(ratio, df, SessionNoise(*noise), rules, one_session)
+        method_variables = (*method_variables, *between, within.lower, within.upper)
     positive = [~np.asarray((side < 0).any(axis=tuple(range(-levels, 0)))) for side in (new, old)]
     limits = ratio_limits(ratio, df, level, rules.method, positive[0] & positive[1])
     comparison = row_of(
@@ -110,15 +110,15 @@ def compare_units(
             comparison = comparison._replace(
                 suite=suite._replace(n=_smallest(n, ratio.estimate > 0))
             )
-    return comparison._replace(further=further)
+    return comparison._replace(further=method_variables)
 
 
 def _with_sessions(
-    ratio: Ratio, df: Floats, noise: SessionNoise, rules: Rules, lacking: Lacking
+    ratio: Ratio, df: Floats, noise: SessionNoise, rules: Rules, one_session: SingleSessions
 ) -> tuple[Ratio, Floats, tuple[Floats, Floats]]:
     """Return a ratio with the noise of sessions in its errors, its df, that noise and its df."""
-    added = np.logical_or(lacking[0], lacking[1])
-    ratio, joint_df = add_sessions(ratio, noise, rules.df, lacking)
+    added = np.logical_or(one_session[0], one_session[1])
+    ratio, joint_df = add_sessions(ratio, noise, rules.df, one_session)
     df = np.where(added, joint_df, df)
     deviation, freedom = (
         np.broadcast_to(np.where(added, values, np.nan), df.shape)
@@ -136,23 +136,23 @@ def known_of(ratio: Ratio, bounds: Sequence[Mask]) -> Known:
 
 def row_of(
     ratio: Ratio, df: Floats, rules: Rules, limits: RatioSet, censoring: Known
-) -> Comparison:
+) -> RatioComparison:
     """Return what is known of every benchmark but its tests; `df` are those of its limits."""
     new, old = (
         np.broadcast_to(side.mean, ratio.n.shape) for side in (ratio.numerator, ratio.denominator)
     )
     # new - old = (new - ratio * old) + (ratio - 1) * old; without a baseline the residual is new,
     # as for a ratio of 0
-    absent = without_baseline(ratio)
-    excess = np.where(absent, 0.0, ratio.estimate) - 1
+    no_baseline = without_baseline(ratio)
+    excess = np.where(no_baseline, 0.0, ratio.estimate) - 1
     variance = ratio.residual + excess * (2 * ratio.overlap + excess * ratio.denominator.variance)
-    return Comparison(
+    return RatioComparison(
         estimate=reported_estimate(ratio),
         df=df,
         n=ratio.n,
         candidate_mean=new,
         baseline_mean=old,
-        error=np.where(absent, np.nan, standard_error(ratio, LOG_DELTA)),
+        error=np.where(no_baseline, np.nan, standard_error(ratio, LOG_DELTA)),
         error_df=ratio_df(ratio, rules.df),
         difference_error=np.sqrt(np.maximum(variance, 0.0)),
         difference_df=ratio_df(ratio._replace(estimate=np.ones_like(ratio.estimate)), rules.df),
@@ -225,14 +225,14 @@ def suite_of_units(
     *,
     extra: Floats | float = 0.0,
     noise: SessionNoise | None = None,
-    lacking: Lacking = BOTH,
+    one_session: SingleSessions = BOTH,
 ) -> Suite:
     """Return the geometric mean ratio over the benchmarks that both sides measured, above 0.
 
     That of one benchmark has no limits and p-values here: `judge` gives it those of the benchmark.
     `extra` is the part of the squared error of each log ratio that shared units do not show,
-    `noise` what varies between sessions. A side is `lacking` sessions where one of its benchmarks
-    is one session: limits are then wider than they need be.
+    `noise` what varies between sessions. A side is `one_session` where one of its benchmarks is:
+    limits are then wider than they need be.
     """
     if rules.shared or rules.paired:
         with np.errstate(invalid="ignore"):
@@ -253,14 +253,15 @@ def suite_of_units(
     ]
     if noise is not None:
         with np.errstate(invalid="ignore"):
-            any_lacking = [
+            any_one_session = [
                 np.asarray((np.asarray(side) & (ratio.estimate > 0)).any(axis=-1))
-                for side in lacking
+                for side in one_session
             ]
         sides = [
-            side._replace(df=np.maximum(own, 1)) for side, own in zip(errors, dfs, strict=True)
+            side._replace(df=np.maximum(unit_df, 1))
+            for side, unit_df in zip(errors, dfs, strict=True)
         ]
-        variances, df = variances_of_sides(sides, noise, any_lacking)
+        variances, df = variances_of_sides(sides, noise, any_one_session)
         variance = variances.sum(axis=0)
     else:
         variance = sum(side.variance for side in errors) + unshown
@@ -290,14 +291,7 @@ def _independent_suite(ratio: Ratio) -> tuple[Floats, list[SideError], Floats, F
     with np.errstate(divide="ignore", invalid="ignore"):
         log = np.where(matched, np.log(ratio.estimate), 0.0).sum(axis=-1) / count
         for side in (ratio.numerator, ratio.denominator):
-            variances, dfs = (
-                np.where(matched, side.variance / side.mean**2, 0.0),
-                np.where(matched, side.n - 1, 1.0),
-            )
-            total = variances.sum(axis=-1)
-            df = np.where(
-                total == 0, dfs.sum(axis=-1), total**2 / (variances**2 / dfs).sum(axis=-1)
-            )
+            total, df = sum_of_samples(side.variance / side.mean**2, side.n, matched)
             errors.append(
                 SideError(total / np.maximum(count, 1) ** 2, _smallest(side.n, matched), df)
             )

@@ -48,8 +48,8 @@ class SideError(NamedTuple):
 
 # Which sides of a ratio are one session each, so that their errors lack what varies between
 # sessions
-Lacking = Sequence[Mask | bool]
-BOTH: Lacking = (True, True)
+SingleSessions = Sequence[Mask | bool]  # by side
+BOTH: SingleSessions = (True, True)
 
 # From values and their number of levels, of which sessions are the outermost, to their noise
 Noise = Callable[[Floats, int], SessionNoise]
@@ -89,9 +89,9 @@ def of_runs_further_in(noise: SessionNoise, inner: SessionNoise) -> SessionNoise
     with np.errstate(divide="ignore", invalid="ignore"):
         added = np.where(noise.runs > 1, noise.within * (1 - 1 / noise.runs), 0.0)
         variance = noise.variance + added
-        parts = noise.variance**2 / noise.df + np.where(added > 0, added**2 / noise.within_df, 0.0)
+        terms = noise.variance**2 / noise.df + np.where(added > 0, added**2 / noise.within_df, 0.0)
         return inner._replace(
-            variance=variance, df=np.where(parts > 0, variance**2 / parts, noise.df)
+            variance=variance, df=np.where(terms > 0, variance**2 / terms, noise.df)
         )
 
 
@@ -138,10 +138,10 @@ def noise_of_history(values: Floats, levels: int) -> SessionNoise:
         if sizes.shape[-1]
         else np.zeros((*logs.shape[:-1], 1))
     )
-    counted = measured & ((np.abs(differences) <= STEP * deviation) | (deviation == 0))
-    number = counted.sum(axis=-1)
+    included = measured & ((np.abs(differences) <= STEP * deviation) | (deviation == 0))
+    number = included.sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        variance = np.where(counted, differences, 0.0) ** 2
+        variance = np.where(included, differences, 0.0) ** 2
         return noise._replace(
             variance=variance.sum(axis=-1) / (2 * number), df=np.maximum(2 * number / 3, 1.0)
         )
@@ -164,24 +164,24 @@ def noise_of_suite(
         logs = np.log(unit_means(values, levels))
         centred = logs - mean_of_measured(logs)[..., None]
         # Sessions that have all benchmarks that any session has
-        present = ~np.isnan(logs).all(axis=-1, keepdims=True)
-        number = present.sum(axis=-2).astype(float)
-        mean = np.where(present, centred, 0.0).sum(axis=-2) / number
+        has_logs = ~np.isnan(logs).all(axis=-1, keepdims=True)
+        number = has_logs.sum(axis=-2).astype(float)
+        mean = np.where(has_logs, centred, 0.0).sum(axis=-2) / number
         suite = noise_of(np.exp(mean), 1)._replace(**runs_of_suite(rows)._asdict())
         if learn:
-            left = noise_of(np.exp(centred - mean[..., None, :]), 1)
-            variance = left.variance * number / (number - 1)
-            prior = fit_prior((variance, left.df))
-            moderated = moderate(variance, left.df, prior)
+            residual = noise_of(np.exp(centred - mean[..., None, :]), 1)
+            variance = residual.variance * number / (number - 1)
+            prior = fit_prior((variance, residual.df))
+            moderated = moderate(variance, residual.df, prior)
             common = np.maximum(
                 suite.variance[..., None] - np.nanmean(variance, axis=-1, keepdims=True) / number,
                 0.0,
             )
-            parts = common**2 / suite.df[..., None] + moderated**2 / (
-                left.df + prior.cautious_df[..., None]
+            terms = common**2 / suite.df[..., None] + moderated**2 / (
+                residual.df + prior.cautious_df[..., None]
             )
             total = common + moderated
-            rows = rows._replace(variance=total, df=np.where(parts > 0, total**2 / parts, rows.df))
+            rows = rows._replace(variance=total, df=np.where(terms > 0, total**2 / terms, rows.df))
     for _ in range(depth - 1):
         values = values.reshape(
             *values.shape[: values.ndim - levels], -1, *values.shape[values.ndim - levels + 2 :]
@@ -216,7 +216,7 @@ def runs_of_suite(rows: SessionNoise) -> RunsOfSuite:
 
 
 def add_sessions(
-    ratio: Ratio, noise: SessionNoise, df_rule: str, lacking: Lacking = BOTH
+    ratio: Ratio, noise: SessionNoise, df_rule: str, one_session: SingleSessions = BOTH
 ) -> tuple[Ratio, Floats]:
     """Return a ratio with the noise of sessions in errors of sides of one session, and its df."""
     sides = (ratio.numerator, ratio.denominator)
@@ -226,7 +226,7 @@ def add_sessions(
             SideError(side.variance / side.mean**2, side.n, df)
             for side, df in zip(sides, freedoms, strict=True)
         ]
-    variances, df = variances_of_sides(errors, noise, lacking)
+    variances, df = variances_of_sides(errors, noise, one_session)
     moved = [
         side._replace(variance=np.where(side.n > 0, variance * side.mean**2, np.nan))
         for side, variance in zip(sides, variances, strict=True)
@@ -253,11 +253,11 @@ def dfs_of_sides(ratio: Ratio, rule: str) -> list[Floats]:
 
 
 def variances_of_sides(
-    errors: Sequence[SideError], noise: SessionNoise, lacking: Lacking = BOTH
+    errors: Sequence[SideError], noise: SessionNoise, one_session: SingleSessions = BOTH
 ) -> tuple[Floats, Floats]:
     """Return the variances of both sides (first axis), and the degrees of freedom of their sum.
 
-    A side that is not `lacking` sessions has several, and the error that these show.
+    A side that is not `one_session` has several, and the error that these show.
     A side differs from the other sessions by a change, and has no less than what its runs show.
     Where it has more runs than those sessions, and what their runs add is not known well enough to
     be subtracted, nothing is: limits are wider than they need be. A side of one run whose spread
@@ -268,28 +268,30 @@ def variances_of_sides(
         variance, n, df = (
             np.stack(np.broadcast_arrays(*fields)) for fields in zip(*errors, strict=True)
         )
-        without = np.stack(np.broadcast_arrays(*lacking, variance[0]))[:2].astype(bool)
-        single, sessions = (n == 1) & without, np.where(without, noise.variance, 0.0)
-        within = np.where(single, noise.within, variance * n)
+        without = np.stack(np.broadcast_arrays(*one_session, variance[0]))[:2].astype(bool)
+        one_run, sessions = (n == 1) & without, np.where(without, noise.variance, 0.0)
+        within = np.where(one_run, noise.within, variance * n)
         # Runs as many as those of the other sessions are in their variance already.
-        alike = n == noise.runs
+        same_runs = n == noise.runs
         inside, change = (
-            np.where(alike & single, 0.0, within / n),
-            np.where(alike, 0.0, within / n - within / noise.runs),
+            np.where(same_runs & one_run, 0.0, within / n),
+            np.where(same_runs, 0.0, within / n - within / noise.runs),
         )
-        inside, change = (np.where(without, part, variance) for part in (inside, change))
+        inside, change = (
+            np.where(without, side_variance, variance) for side_variance in (inside, change)
+        )
         # What sessions vary by has few degrees of freedom, and what a single run does has many:
         # where the first comes out small by chance, Satterthwaite's formula has far too many (7.5 %
         # false with three sessions). The mean of both, weighted, has not (Cochran, Cox).
-        power = np.where(single.any(axis=0), 1, 2)
+        power = np.where(one_run.any(axis=0), 1, 2)
 
         def joint(change: Floats) -> tuple[Floats, Floats]:
             variances = np.maximum(sessions + change, inside)
-            parts = sessions.sum(axis=0) ** power / noise.df
-            parts = parts + np.where(single, 0.0, np.abs(change) ** power / df).sum(axis=0)
-            borrowed = np.where(single, change, 0.0).sum(axis=0)
-            parts = parts + np.where(borrowed > 0, borrowed**power / noise.within_df, 0.0)
-            return variances, np.where(parts > 0, variances.sum(axis=0) ** power / parts, noise.df)
+            terms = sessions.sum(axis=0) ** power / noise.df
+            terms = terms + np.where(one_run, 0.0, np.abs(change) ** power / df).sum(axis=0)
+            borrowed = np.where(one_run, change, 0.0).sum(axis=0)
+            terms = terms + np.where(borrowed > 0, borrowed**power / noise.within_df, 0.0)
+            return variances, np.where(terms > 0, variances.sum(axis=0) ** power / terms, noise.df)
 
         (variances, exact), (wide, cautious) = joint(change), joint(np.maximum(change, 0.0))
     vague = exact < noise.df

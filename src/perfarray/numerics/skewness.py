@@ -42,9 +42,9 @@ def chance_variance(n: Floats) -> Floats:
 
     0 for fewer than three.
     """
-    few = n < LEAST
-    n = np.where(few, LEAST, n)
-    return np.where(few, 0.0, 6 * n * (n - 1) / ((n - 2) * (n + 1) * (n + 3)))
+    too_few = n < LEAST
+    n = np.where(too_few, LEAST, n)
+    return np.where(too_few, 0.0, 6 * n * (n - 1) / ((n - 2) * (n + 1) * (n + 3)))
 
 
 def counted_skewness(
@@ -66,8 +66,8 @@ def counted_skewness(
             (variance / total) ** 3 / n * chance_variance(n)
             for variance, n in zip(variances, numbers, strict=True)
         ]
-        counted = np.maximum(np.abs(skewness) - CHANCE * np.sqrt(sum(chance_variances)), 0.0)
-        return np.asarray(np.copysign(np.minimum(counted, MOST_SKEWED / quantile), skewness))
+        excess = np.maximum(np.abs(skewness) - CHANCE * np.sqrt(sum(chance_variances)), 0.0)
+        return np.asarray(np.copysign(np.minimum(excess, MOST_SKEWED / quantile), skewness))
 
 
 def stretched(quantile: Floats, skewness: Floats, usual: Floats) -> tuple[Floats, Floats]:
@@ -79,12 +79,12 @@ def stretched(quantile: Floats, skewness: Floats, usual: Floats) -> tuple[Floats
     """
     # There the quotient below is lost in rounding.
     flat = (np.abs(skewness) < 1e-9) | np.isnan(skewness)
-    s, near = np.where(flat, 1.0, skewness), np.minimum(quantile, usual)
+    s, inner = np.where(flat, 1.0, skewness), np.minimum(quantile, usual)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ends = (np.abs(3 / s * (np.cbrt(1 + s * (sign * near - s / 6)) - 1)) for sign in (1, -1))
+        ends = (np.abs(3 / s * (np.cbrt(1 + s * (sign * inner - s / 6)) - 1)) for sign in (1, -1))
         sides = (
             np.where(
-                quantile > usual, np.fmax(near, end) * (quantile / near), np.fmax(quantile, end)
+                quantile > usual, np.fmax(inner, end) * (quantile / inner), np.fmax(quantile, end)
             )
             for end in ends
         )
@@ -100,8 +100,8 @@ def shrunken(statistic: Floats, skewness: Floats, usual: Floats) -> Floats:
     last = np.where(away > 0, below, above)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         cubic = statistic + s * statistic**2 / 3 + s**2 * statistic**3 / 27 + s / 6
-        near = away * np.maximum(np.minimum(np.abs(statistic), away * cubic), 0.0)
-        shrunk = np.where(np.abs(statistic) > last, statistic * (usual / last), near)
+        inner = away * np.maximum(np.minimum(np.abs(statistic), away * cubic), 0.0)
+        shrunk = np.where(np.abs(statistic) > last, statistic * (usual / last), inner)
     return np.asarray(np.where(np.isfinite(statistic), shrunk, statistic))
 
 
@@ -116,8 +116,8 @@ def skewness_test(means: Floats, n: Floats) -> Floats:
     """
     from scipy.special import ndtr
 
-    enough = n >= LEAST
-    number = np.where(enough, n, LEAST)
+    testable = n >= LEAST
+    number = np.where(testable, n, LEAST)
     n = np.maximum(number, 8.0)
     measured = ~np.isnan(means)
     centre = np.where(measured, means, 0.0).sum(axis=-1) / number
@@ -133,16 +133,16 @@ def skewness_test(means: Floats, n: Floats) -> Floats:
         z = np.where(
             number < 8, observed / np.sqrt(6 * (number - 2) / ((number + 1) * (number + 3))), z
         )
-    return np.where(enough, 2 * ndtr(-np.abs(z)), np.nan)
+    return np.where(testable, 2 * ndtr(-np.abs(z)), np.nan)
 
 
 class UnitShape(NamedTuple):
     """P-values of normality (Shapiro and Wilk; skewness) of units, and the skewness of their mean.
 
-    Shapiro and Wilk's is that of few units.
+    `normal` is Shapiro and Wilk's, of few units.
     """
 
-    few: Floats
+    normal: Floats
     skewed: Floats
     skewness: Floats
 
@@ -177,15 +177,15 @@ def unit_shape(units: Floats, summary: UnitSummary, where: Mask | bool = True) -
 
     NaN in the others.
     """
-    few, enough = where & (summary.n < FEW), where & (summary.n >= LEAST)
+    few_units, testable = where & (summary.n < FEW), where & (summary.n >= LEAST)
     shape = UnitShape(*(np.full(summary.n.shape, np.nan) for _ in UnitShape._fields))
-    if few.any():
-        shape.few[few] = shapiro_wilk(spread_ties(units[few])).pvalue
-    if enough.any():
-        rows, n = units[enough], summary.n[enough]
-        shape.skewed[enough] = skewness_test(rows, n)
+    if few_units.any():
+        shape.normal[few_units] = shapiro_wilk(spread_ties(units[few_units])).pvalue
+    if testable.any():
+        rows, n = units[testable], summary.n[testable]
+        shape.skewed[testable] = skewness_test(rows, n)
         with np.errstate(divide="ignore", invalid="ignore"):
-            shape.skewness[enough] = (
-                third_cumulant(rows, n) / n**2 / summary.variance[enough] ** 1.5
+            shape.skewness[testable] = (
+                third_cumulant(rows, n) / n**2 / summary.variance[testable] ** 1.5
             )
     return shape

@@ -1,11 +1,18 @@
-"""Whether two samples differ in spread: Bonett's interval, and Brown and Forsythe's test.
+"""Whether two samples differ in spread: Brown and Forsythe's test, its limits, and a cautious test.
 
-Bonett's test has too many false alarms for few units of long tails, Brown and Forsythe's for modes
-of which one side has none by chance. Both must see a change, and so must the ranks of the distances
-from the median of both sides together, which count such modes once. Where means differ more than
-spreads, a change is then seldom seen. Units are taken as logarithms: times which are all twice as
-long have the same spread.
+Units are taken as logarithms: times which are all twice as long have the same spread. The ratio of
+spreads is that of the mean distances from the medians. Its limits are the ratios that the test does
+not reject when one side is divided by them.
+
+Far out in the tails, where a note on many cells looks, this test alone has too many false alarms
+for modes of which one side has none by chance, and Bonett's for few units of long tails. There
+both must see a change, and so must the ranks of the distances from the median of both sides
+together, which count such modes once. Where means differ more than spreads, a change is then
+seldom seen.
 """
+
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,20 +22,35 @@ from perfarray.numerics.types import Floats, Integers
 LEAST = 10  # units a side
 
 
-def spread_change(new: Floats, old: Floats) -> tuple[Floats, Floats, Floats]:
+class SpreadChange(NamedTuple):
+    """A change of spread (...): p-values and limits, and the relative standard deviations."""
+
+    cautious_pvalue: Floats
+    candidate_spread: Floats
+    baseline_spread: Floats
+    ratio: Floats
+    lower: Floats
+    upper: Floats
+    pvalue: Floats
+
+
+class _Distances(NamedTuple):
+    """Distances of both sides, their means, and their sums of squares about the means."""
+
+    means: Sequence[Floats]
+    squares: Sequence[Floats]
+
+
+def spread_change(new: Floats, old: Floats, level: float = 0.95) -> SpreadChange:
     """Test a change of the relative spread of units (..., units), NaN where not measured.
 
-    The answers (...) are the largest p-value of the tests, and the relative standard deviation of
-    either side; NaN for fewer than `LEAST` units a side, and where units are not above 0 or do not
-    vary. D. G. Bonett (2006), M. B. Brown, A. B. Forsythe (1974).
+    All is NaN for fewer than `LEAST` units a side, and where units are not above 0 or do not vary.
+    M. B. Brown, A. B. Forsythe (1974); D. G. Bonett (2006).
     """
-    from scipy.special import fdtrc, stdtr
+    from scipy.special import stdtr
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        shape = np.broadcast_shapes(new.shape[:-1], old.shape[:-1])
-        new, old = (np.broadcast_to(side, (*shape, side.shape[-1])) for side in (new, old))
-        sides = [np.sort(np.log(np.where(side > 0, side, np.nan)), axis=-1) for side in (new, old)]
-        counts = [(~np.isnan(side)).sum(axis=-1) for side in sides]
+        sides, counts = _ordered_logs(new, old)
         sums = [_squares(side) for side in sides]
         fourth = sum(
             np.nansum((side - _trimmed_mean(side, n)) ** 4, axis=-1)
@@ -41,7 +63,6 @@ def spread_change(new: Floats, old: Floats) -> tuple[Floats, Floats, Floats]:
         bonett = 2 * stdtr(
             np.minimum(*counts) - 1.0, -np.abs(np.log(variances[0] / variances[1])) / error
         )
-        distances = [np.abs(side - _median(side, n)) for side, n in zip(sides, counts, strict=True)]
         together = np.sort(np.concatenate(sides, axis=-1), axis=-1)
         centre = _median(together, counts[0] + counts[1])
         ranks = np.argsort(
@@ -50,21 +71,78 @@ def spread_change(new: Floats, old: Floats) -> tuple[Floats, Floats, Floats]:
         )
         of_sides = np.split(ranks.astype(float), [sides[0].shape[-1]], axis=-1)
         ranked = [
-            np.where(np.isnan(side), np.nan, places)
-            for side, places in zip(sides, of_sides, strict=True)
+            np.where(np.isnan(side), np.nan, side_ranks)
+            for side, side_ranks in zip(sides, of_sides, strict=True)
         ]
-        df, scale = counts[0] + counts[1] - 2.0, 1 / counts[0] + 1 / counts[1]
-        pvalue = bonett
-        for new_distances, old_distances in (distances, ranked):
-            difference = mean_of_measured(new_distances) - mean_of_measured(old_distances)
-            statistic = (
-                df * difference**2 / scale / (_squares(new_distances) + _squares(old_distances))
-            )
-            pvalue = np.maximum(pvalue, fdtrc(1.0, df, statistic))
+        distances = _summarised(_from_medians(sides, counts))
+        pvalue = _pvalue(distances, counts)
+        cautious = np.maximum(np.maximum(bonett, pvalue), _pvalue(_summarised(ranked), counts))
         positive = ~(np.any(new <= 0, axis=-1) | np.any(old <= 0, axis=-1))
         valid = positive & (np.minimum(*counts) >= LEAST) & (sums[0] > 0) & (sums[1] > 0)
-        spreads = [np.where(valid, np.sqrt(np.expm1(variance)), np.nan) for variance in variances]
-    return np.where(valid, pvalue, np.nan), spreads[0], spreads[1]
+        spreads = [np.sqrt(np.expm1(variance)) for variance in variances]
+        limits = _limits(distances, counts, level)
+        ratio = distances.means[0] / distances.means[1]
+    fields = (cautious, *spreads, ratio, *limits, pvalue)
+    return SpreadChange(*(np.where(valid, field, np.nan) for field in fields))
+
+
+def equal_spreads_pvalue(new: Floats, old: Floats, least: int) -> Floats:
+    """Return Brown and Forsythe's p-value of equal spreads of logarithms (..., values).
+
+    NaN below so many values a side.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sides, counts = _ordered_logs(new, old)
+        pvalue = _pvalue(_summarised(_from_medians(sides, counts)), counts)
+    return np.where(np.minimum(*counts) >= least, pvalue, np.nan)
+
+
+def _ordered_logs(new: Floats, old: Floats) -> tuple[list[Floats], list[Integers]]:
+    """Return the logarithms of both sides, ascending and gaps last, and their numbers."""
+    shape = np.broadcast_shapes(new.shape[:-1], old.shape[:-1])
+    new, old = (np.broadcast_to(side, (*shape, side.shape[-1])) for side in (new, old))
+    sides = [np.sort(np.log(np.where(side > 0, side, np.nan)), axis=-1) for side in (new, old)]
+    return sides, [(~np.isnan(side)).sum(axis=-1) for side in sides]
+
+
+def _from_medians(sides: Sequence[Floats], counts: Sequence[Integers]) -> list[Floats]:
+    return [np.abs(side - _median(side, n)) for side, n in zip(sides, counts, strict=True)]
+
+
+def _summarised(distances: Sequence[Floats]) -> _Distances:
+    return _Distances([*map(mean_of_measured, distances)], [*map(_squares, distances)])
+
+
+def _pvalue(distances: _Distances, counts: Sequence[Integers]) -> Floats:
+    """Return the p-value of equal mean distances: the analysis of variance of two groups."""
+    from scipy.special import fdtrc
+
+    df, scale = counts[0] + counts[1] - 2.0, 1 / counts[0] + 1 / counts[1]
+    difference = distances.means[0] - distances.means[1]
+    statistic = df * difference**2 / scale / (distances.squares[0] + distances.squares[1])
+    return np.asarray(fdtrc(1.0, df, statistic))
+
+
+def _limits(
+    distances: _Distances, counts: Sequence[Integers], level: float
+) -> tuple[Floats, Floats]:
+    """Return the ratios r at which the test of new / r against old is just not significant.
+
+    (d_new - r d_old)^2 = c (S_new + r^2 S_old) with c = F (1 / n_new + 1 / n_old) / df. The upper
+    limit is infinite where the baseline's spread may be 0.
+    """
+    from scipy.special import stdtrit
+
+    df = counts[0] + counts[1] - 2.0
+    factor = (
+        stdtrit(np.maximum(df, 1.0), (1 + level) / 2) ** 2 * (1 / counts[0] + 1 / counts[1]) / df
+    )
+    (new, old), (new_squares, old_squares) = distances.means, distances.squares
+    square, constant = old**2 - factor * old_squares, new**2 - factor * new_squares
+    root = np.sqrt(np.maximum((new * old) ** 2 - square * constant, 0.0))
+    # The smaller root, in the form that holds for any sign of the square's factor
+    lower = np.where(constant > 0, constant / (new * old + root), 0.0)
+    return lower, np.where(square > 0, (new * old + root) / square, np.inf)
 
 
 def _squares(values: Floats) -> Floats:

@@ -62,14 +62,13 @@ def _called(statistic: Callable[..., object], values: Floats) -> Floats:
     if answers.shape != values.shape[:-1]:
         raise ValueError(
             f"statistic {name!r} returned shape {answers.shape} for an array of shape "
-            f"{values.shape}; it must reduce the last axis: "
-            f"f(x, axis=-1) of shape {values.shape[:-1]}"
+            f"{values.shape}. It must reduce the last axis: f(x, axis=-1) of shape "
+            f"{values.shape[:-1]}"
         )
     if answers.dtype.kind not in "iuf" or (values.size and bool(np.isnan(answers).any())):
         raise ValueError(
             f"statistic {name!r} returned NaN or no number for {values.shape[-1]} measured "
-            "values; it must give a number for every "
-            "resample, also where values repeat"
+            "values. It must give a number for every resample, also where values repeat"
         )
     return answers.astype(float)
 

@@ -27,7 +27,7 @@ MIDDLES = (
 )
 
 
-class Sides(NamedTuple):
+class SuiteSides(NamedTuple):
     """Two systems ready to compare: units with NaN where they do not count."""
 
     new: Floats
@@ -35,9 +35,9 @@ class Sides(NamedTuple):
     matched: Mask
     incomplete: Integers  # shared units left out because they lack a benchmark
 
-    def rows(self, rows: Integers | slice) -> "Sides":
+    def rows(self, rows: Integers | slice) -> "SuiteSides":
         """Return some suites."""
-        return Sides(self.new[rows], self.old[rows], self.matched[rows], self.incomplete[rows])
+        return SuiteSides(self.new[rows], self.old[rows], self.matched[rows], self.incomplete[rows])
 
 
 def suite_units(values: Floats, batch: tuple[int, ...], levels: int, unit: int) -> Floats:
@@ -126,7 +126,20 @@ def log_mean_slopes(
         return np.asarray(weighted / weighted.sum(axis=-1, keepdims=True))
 
 
-def match_sides(new: Floats, old: Floats, *, shared: bool, paired: bool) -> Sides:
+def sum_of_samples(variance: Floats, n: Floats, counts: Mask) -> tuple[Floats, Floats]:
+    """Return the squared error of a sum of samples along the last axis, and its df.
+
+    `variance` are the squared errors of the summands, `counts` those that count. The df are those
+    of Welch and Satterthwaite; where nothing varies, those of all samples together.
+    """
+    squares = np.where(counts, variance, 0.0)
+    total = squares.sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        df = total**2 / np.where(counts, squares**2 / (n - 1), 0.0).sum(axis=-1)
+    return total, np.where(total == 0, np.where(counts, n - 1, 0.0).sum(axis=-1), df)
+
+
+def match_sides(new: Floats, old: Floats, *, shared: bool, paired: bool) -> SuiteSides:
     """Leave out what has no counterpart: benchmarks, pairs with a gap, shared units.
 
     Both systems are (..., benchmarks, units), one value per unit. If `shared`, unit j is the same
@@ -150,10 +163,10 @@ def match_sides(new: Floats, old: Floats, *, shared: bool, paired: bool) -> Side
         np.where(units & matched[..., None], side, np.nan)
         for units, side in zip(measured, sides, strict=True)
     ]
-    return Sides(fields[0], fields[1], matched, incomplete)
+    return SuiteSides(fields[0], fields[1], matched, incomplete)
 
 
-def smallest_number(sides: Sides) -> Floats:
+def smallest_number(sides: SuiteSides) -> Floats:
     """Return the number of units behind the benchmark that has fewest, on the side that has fewer.
 
     0 without a benchmark.
@@ -161,7 +174,7 @@ def smallest_number(sides: Sides) -> Floats:
     return np.minimum(*smallest_numbers(sides))
 
 
-def smallest_numbers(sides: Sides) -> list[Floats]:
+def smallest_numbers(sides: SuiteSides) -> list[Floats]:
     """Return the same for the new and the old side alone."""
     numbers = [
         np.where(sides.matched, (~np.isnan(units)).sum(axis=-1), np.inf).min(
@@ -218,8 +231,8 @@ def common_movement(*sides: Floats, summaries: Sequence[UnitSummary] = ()) -> tu
     with np.errstate(divide="ignore", invalid="ignore"):
         repeated = sum(2 * _repeated(*pair, number) for pair in combinations(directions, 2))
         effective, length = freedom**2 / (freedom + repeated), lengths / freedom
-        enough = (number >= LEAST_BENCHMARKS) & (freedom > 0)
-        a = np.where(enough, effective / 2 - 1 / number, np.nan)
+        testable = (number >= LEAST_BENCHMARKS) & (freedom > 0)
+        a = np.where(testable, effective / 2 - 1 / number, np.nan)
         by_beta = betainc(a * (number - 1), a, 1 - np.minimum(length / number**2, 1.0))
         deviation = np.sqrt(2 * number * (number - 1) / effective)
         skewness = 8 * number * (number - 1) * (number - 2) / effective**2 / deviation**3
@@ -227,9 +240,9 @@ def common_movement(*sides: Floats, summaries: Sequence[UnitSummary] = ()) -> tu
         by_gamma = gammaincc(
             shape, np.maximum(shape + 2 * (length - number) / (deviation * skewness), 0.0)
         )
-        pvalue = np.where(enough, np.maximum(by_beta, by_gamma), np.nan)
+        pvalue = np.where(testable, np.maximum(by_beta, by_gamma), np.nan)
         correlation = (length - number) / (number * (number - 1))
-    return np.where(enough, correlation, np.nan), pvalue
+    return np.where(testable, correlation, np.nan), pvalue
 
 
 def _directions(units: Floats, means: Floats, varying: Mask) -> tuple[Floats, Floats]:

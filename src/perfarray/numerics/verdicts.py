@@ -25,7 +25,7 @@ from perfarray.numerics.types import Floats, Mask, Texts, same_text
 
 FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE = "faster", "slower", "equivalent", "inconclusive"
 
-# The variables of an interval, in the order of `Comparison.interval`
+# The variables of an interval, in the order of `RatioComparison.interval`
 INTERVAL = ("estimate", "lower", "upper", "df", "n", "kind")
 
 POWER = 0.8  # the chance to see the smallest change
@@ -35,7 +35,8 @@ class Rules(NamedTuple):
     """How to compare.
 
     Thresholds are one number, or arrays: `threshold` of the benchmarks, `suite_threshold` of the
-    suites. Without a threshold nothing is tested, and limits are all there is.
+    suites. Without a threshold nothing is tested, and limits are all there is; without that of the
+    suites there is no suite row.
     """
 
     method: str
@@ -99,8 +100,8 @@ class Known(NamedTuple):
 
     def over(self, estimate: Floats) -> "Known":
         """Return the same for the mean over the benchmarks (last axis) that count."""
-        counted = ~np.isnan(estimate) | (self.at_least & self.at_most)
-        return Known(*(np.asarray((side & counted).any(axis=-1)) for side in self))
+        has_value = ~np.isnan(estimate) | (self.at_least & self.at_most)
+        return Known(*(np.asarray((side & has_value).any(axis=-1)) for side in self))
 
 
 class Suite(NamedTuple):
@@ -120,7 +121,7 @@ NOT_TESTED = Tests(*[np.asarray(np.nan)] * 4)
 NO_SUITE = Suite._make([*[np.asarray(np.nan)] * 6, NOT_TESTED])
 
 
-class Comparison(NamedTuple):
+class RatioComparison(NamedTuple):
     """What a method finds of the ratios of benchmarks (last axis), and of their geometric mean.
 
     `error` is the standard error of the log ratio, `difference_error` that of the difference of the
@@ -160,7 +161,7 @@ def map_arrays(function: Callable[..., Any], *records: Any) -> Any:
 
 
 def judge(
-    comparison: Comparison,
+    comparison: RatioComparison,
     rules: Rules,
     corrected: Sequence[Floats] = (),
     uncorrected: RatioSet | None = None,
@@ -172,11 +173,10 @@ def judge(
     """
     tests, suite, censoring = comparison.tests, comparison.suite, comparison.censoring
     alpha, limits = 1 - rules.confidence_level, comparison.limits
-    # Tests of rates are mirrored, so that "not slower" is the same test for both.
-    not_slower = tests.below_high if rules.better == "lower" else tests.above_low
+    pvalue, pvalue_equivalent, not_slower = pvalues(tests, rules.better)
     outside, inside, not_slower_corrected, level = corrected or (
-        tests.two_sided,
-        tests.inside,
+        pvalue,
+        pvalue_equivalent,
         not_slower,
         np.full(not_slower.shape, 1 - alpha),
     )
@@ -197,12 +197,12 @@ def judge(
         comparison.candidate_mean - comparison.baseline_mean,
     )
     half_width = t_quantile((1 + level) / 2, comparison.difference_df) * comparison.difference_error
-    known = ~np.isnan(half_width)
+    has_limits = ~np.isnan(half_width)
     return {
         **dict(zip(INTERVAL, comparison.interval, strict=True)),
-        "pvalue": tests.two_sided,
+        "pvalue": pvalue,
         "pvalue_adjusted": outside,
-        "pvalue_equivalent": tests.inside,
+        "pvalue_equivalent": pvalue_equivalent,
         "pvalue_equivalent_adjusted": inside,
         "pvalue_not_slower": not_slower_corrected,
         "interval_level": level,
@@ -213,8 +213,12 @@ def judge(
         "candidate_mean": comparison.candidate_mean,
         "baseline_mean": comparison.baseline_mean,
         "difference": difference,
-        "difference_lower": np.where(censoring.at_most & known, -np.inf, difference - half_width),
-        "difference_upper": np.where(censoring.at_least & known, np.inf, difference + half_width),
+        "difference_lower": np.where(
+            censoring.at_most & has_limits, -np.inf, difference - half_width
+        ),
+        "difference_upper": np.where(
+            censoring.at_least & has_limits, np.inf, difference + half_width
+        ),
         **{f"suite_{name}": getattr(suite, name) for name in Suite._fields if name != "tests"},
         "suite_kind": suite_kind,
         "suite_pvalue": suite.tests.two_sided,
@@ -225,6 +229,13 @@ def judge(
             rules.better,
         ),
     }
+
+
+def pvalues(tests: Tests, better: str) -> tuple[Floats, ...]:
+    """Return the p-values of "outside the band", "inside" and "not slower", without correction."""
+    # Tests of rates are mirrored, so that "not slower" is the same test for both.
+    not_slower = tests.below_high if better == "lower" else tests.above_low
+    return tests.two_sided, tests.inside, not_slower
 
 
 def one_piece(kind: Texts) -> Mask:
@@ -251,7 +262,7 @@ def open_set(limits: RatioSet, censoring: Known, positive: Mask | bool = True) -
 
 
 def _suite_of_one_benchmark(
-    comparison: Comparison, limits: RatioSet, kind: Texts
+    comparison: RatioComparison, limits: RatioSet, kind: Texts
 ) -> tuple[Suite, Texts]:
     """Give suites of one benchmark that benchmark's row, uncorrected."""
     suite, tests = comparison.suite, comparison.tests
@@ -260,12 +271,12 @@ def _suite_of_one_benchmark(
         measured = (comparison.estimate > 0) & (comparison.baseline_mean > 0)
     # The one benchmark of a suite may be a copy, which has a score and no row. Beside it there may
     # be medians whose logs have no standard error.
-    single = np.asarray((suite.benchmarks == 1) & measured.any(axis=-1))
+    one_benchmark = np.asarray((suite.benchmarks == 1) & measured.any(axis=-1))
     position = np.argmax(measured * (1 + np.isfinite(comparison.error)), axis=-1)[..., None]
 
     def row(of_benchmarks: npt.NDArray[Any], of_suite: npt.NDArray[Any]) -> npt.NDArray[Any]:
         values = np.take_along_axis(np.asarray(of_benchmarks), position, axis=-1)[..., 0]
-        return np.where(single, values, of_suite)
+        return np.where(one_benchmark, values, of_suite)
 
     estimate, _, _, df, n, _ = comparison.interval
     rows = (estimate, limits.lower, limits.upper, df, n, np.ones_like(n))
@@ -295,10 +306,10 @@ def interval_agrees(limits: RatioSet, verdict: Texts, band: tuple[Any, Any]) -> 
     beyond = (limits.upper < low) | (limits.lower > high)
     inside = (limits.lower >= low) & (limits.upper <= high)
     well_inside = (limits.lower > low) & (limits.upper < high)
-    shown = np.select(
+    consistent = np.select(
         [verdict == EQUIVALENT, verdict == INCONCLUSIVE], [inside, ~(beyond | well_inside)], beyond
     )
-    return np.asarray(shown | np.isnan(limits.lower), dtype=bool)
+    return np.asarray(consistent | np.isnan(limits.lower), dtype=bool)
 
 
 def correct(

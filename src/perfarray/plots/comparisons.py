@@ -19,7 +19,7 @@ from perfarray.plots.figure import (
     write_percent,
     write_units,
 )
-from perfarray.plots.interval_marks import Interval, draw_intervals
+from perfarray.plots.interval_marks import IntervalMark, draw_intervals
 from perfarray.plots.moderation import moderated_errors
 from perfarray.plots.rows import GAP, Row, RowFrame, shown_rows, spans_decades, suite_rows
 from perfarray.plots.significance import pvalues
@@ -182,7 +182,11 @@ def score_ratios(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
 
 def _finish_ratios(
-    frame: RowFrame, result: xr.Dataset, intervals: list[Interval], quantity: str, remark: str = ""
+    frame: RowFrame,
+    result: xr.Dataset,
+    intervals: list[IntervalMark],
+    quantity: str,
+    remark: str = "",
 ) -> Axes:
     """Write the changes beside the rows, and a title with the candidate and the baseline."""
     is_paired = "pair" in result.dims
@@ -204,7 +208,7 @@ def _finish_ratios(
     return frame.finish(capitalized(title_parts), label, texts, "change")
 
 
-def _change(interval: Interval, better: str, threshold: float) -> str:
+def _change(interval: IntervalMark, better: str, threshold: float) -> str:
     if interval.bound:
         return interval.bound + words.ratio(interval.estimate)
     return words.change_alone(interval.estimate, interval.lower, interval.upper, better, threshold)
@@ -349,7 +353,7 @@ def _each_pair_once(result: xr.Dataset) -> xr.Dataset:
     )
 
 
-def _interval(result: xr.Dataset, row: Row, prefix: str = "") -> Interval:
+def _interval(result: xr.Dataset, row: Row, prefix: str = "") -> IntervalMark:
     names = ("estimate", "lower", "upper", "kind", "verdict", "interval_agrees")
     cell = {
         name: result[prefix + name].isel(row.cell).item()
@@ -358,7 +362,9 @@ def _interval(result: xr.Dataset, row: Row, prefix: str = "") -> Interval:
     }
     mark = "" if cell.get("interval_agrees", True) else f" {BY_PVALUE}"
     fields = {name: cell[name] for name in names[:-1] if name in cell}
-    return Interval(row.y, **fields, is_suite=bool(prefix), bound=_bound(result, cell), mark=mark)
+    return IntervalMark(
+        row.y, **fields, is_suite=bool(prefix), bound=_bound(result, cell), mark=mark
+    )
 
 
 def _bound(result: xr.Dataset, cell: dict[str, Any]) -> str:
@@ -410,7 +416,7 @@ def _quantity(result: xr.Dataset) -> str:
     return f"median {metric}" if result.attrs.get("statistic") == "median" else metric
 
 
-def _confidence(result: xr.Dataset, intervals: list[Interval]) -> str:
+def _confidence(result: xr.Dataset, intervals: list[IntervalMark]) -> str:
     """Write the level of the bars, and why some points have none."""
     level, attrs = level_of_intervals(result), result.attrs
     bars = f"{level} confidence intervals" if level else "intervals"

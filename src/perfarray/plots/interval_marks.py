@@ -19,6 +19,7 @@ VERDICTS: Final = {
     "slower": ("#D55E00", "v"),
     "equivalent": (DARK, "s"),
     "inconclusive": (GREY, "o"),
+    "control": (GREY, "D"),
     "": ("#0072B2", "o"),
 }
 UNMEASURED: Final = "not measured on both sides"
@@ -26,7 +27,7 @@ UNMEASURED: Final = "not measured on both sides"
 FAR: Final = 10.0
 
 
-class Interval(NamedTuple):
+class IntervalMark(NamedTuple):
     """An estimate with its limits, in the row at height `y`.
 
     Texts before and behind the estimate say what else is known of it.
@@ -55,7 +56,7 @@ class Interval(NamedTuple):
         """Why there is no estimate: a difference alone can decide where the baseline is 0."""
         return FROM_ZERO if self.verdict in ("faster", "slower") else UNMEASURED
 
-    def in_percent(self) -> "Interval":
+    def in_percent(self) -> "IntervalMark":
         """Return the interval about its estimate, in percent of it."""
         lower, upper = (100 * (limit / self.estimate - 1) for limit in (self.lower, self.upper))
         return self._replace(estimate=0.0 * self.estimate, lower=lower, upper=upper)
@@ -72,7 +73,7 @@ class Interval(NamedTuple):
 
 
 def view_of(
-    intervals: Sequence[Interval], required: Iterable[float], log: bool
+    intervals: Sequence[IntervalMark], required: Iterable[float], log: bool
 ) -> tuple[float, float]:
     """Return the ends of the axis: around estimates, required values, and limits not far away."""
     values = [*required]
@@ -94,7 +95,7 @@ def view_of(
 
 
 def draw_intervals(
-    ax: Axes, intervals: Sequence[Interval], required: Iterable[float], log: bool
+    ax: Axes, intervals: Sequence[IntervalMark], required: Iterable[float], log: bool
 ) -> None:
     """Draw bars and points on an axis with the required values, or with limits set before."""
     view = view_of(intervals, required, log) if ax.get_autoscalex_on() else ax.get_xlim()
@@ -119,7 +120,7 @@ def draw_intervals(
         note_rows(ax, [interval.y for interval in empty if interval.reason == text], text)
 
 
-def _draw_bars(ax: Axes, rows: list[Interval], view: tuple[float, float], colour: str) -> None:
+def _draw_bars(ax: Axes, rows: list[IntervalMark], view: tuple[float, float], colour: str) -> None:
     """Draw the sets; what continues beyond the border ends in an arrow."""
     first, last = view
     for row in rows:
@@ -139,7 +140,7 @@ def _draw_bars(ax: Axes, rows: list[Interval], view: tuple[float, float], colour
                     mark_border(ax, [row.y], arrow, colour)
 
 
-def _draw_points(ax: Axes, rows: list[Interval], verdict: str) -> None:
+def _draw_points(ax: Axes, rows: list[IntervalMark], verdict: str) -> None:
     """Draw the estimates of one verdict: hollow without limits, larger for the suite.
 
     One legend entry.

@@ -167,8 +167,8 @@ def _checked_dims(
     kind = str(data.attrs.get("result", ""))
     if kind in REFUSED:
         raise ValueError(
-            f"the picture of a result of {kind!r} shows all cells together and has no facets: "
-            "leave out row, col and col_wrap"
+            f"the picture of a result of {kind!r} shows all cells together, without facets. "
+            "Leave out row, col and col_wrap"
         )
     if ax is not None:
         raise ValueError("facets have a figure of their own: leave out ax, or row and col")
@@ -241,9 +241,8 @@ def _grid(facets: Sequence[Facet | None], columns: int) -> tuple[Figure, list[Ax
     if max(size) > LARGEST:
         raise ValueError(
             f"{len(facets)} pictures of {width:.0f} x {max(heights):.0f} inches in {columns} "
-            "columns do not fit on a figure, which is"
-            f" {LARGEST:g} inches wide and high at most: "
-            f"{'give col_wrap=4, or ' if rows == 1 else ''}select fewer labels"
+            f"columns do not fit. A figure is at most {LARGEST:g} inches wide and high. "
+            f"{'Give col_wrap=4, or select' if rows == 1 else 'Select'} fewer labels"
         )
     shape = {"height_ratios": heights}
     figure, panels = plt.subplots(

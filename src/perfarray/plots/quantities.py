@@ -18,7 +18,7 @@ from perfarray.plots.figure import (
     write_plain,
     write_units,
 )
-from perfarray.plots.interval_marks import Interval, draw_intervals
+from perfarray.plots.interval_marks import IntervalMark, draw_intervals
 from perfarray.plots.rows import RowFrame, shown_rows, spans_decades
 
 
@@ -135,7 +135,7 @@ def estimates(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         for row in frame.rows
     ]
     cells = zip(frame.heights, frame.values(number), lower, upper, kinds, strict=True)
-    draw_intervals(frame.ax, [Interval(*cell) for cell in cells], required, log)
+    draw_intervals(frame.ax, [IntervalMark(*cell) for cell in cells], required, log)
     if quantity.percent:
         write_percent(frame.ax.xaxis)
     elif quantity.neutral is None:

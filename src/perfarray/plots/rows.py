@@ -29,7 +29,7 @@ INCHES: Final = 0.25  # height of a row
 # inches of all rows; where more would be needed, the extremes are drawn, and the title says so
 TALLEST: Final = 15.0
 LONGEST: Final = 80  # letters of a label that names a cell by all its dims
-MAX_ROWS: Final = 40  # ranked rows that a reader takes in; of more the extremes are drawn
+MAX_ROWS: Final = 40  # the most ranked rows in a picture; of more only the extremes are drawn
 SMALLEST: Final = 6.0  # points of the letters of rows that stand close
 DECADE: Final = 10.0  # numbers that span more than this factor have a logarithmic axis
 SUITE_SHARE: Final = 3  # suites take at most one in so many of the rows that fit
@@ -134,7 +134,7 @@ class RowFrame:
                 for number in self.ax.bar_label(
                     bars, inside, label_type="center", fontsize=NOTE_SIZE, color=text_colour
                 ):
-                    if not number.get_text():  # takes as long to draw as one with a text
+                    if not number.get_text():  # It takes as long to draw as one with a text.
                         number.remove()
                 ends = ends + widths
         return ends

@@ -23,7 +23,7 @@ from perfarray.results.words import change_alone
 
 LEAST: Final = 1e-6  # smaller p-values are arrows at the border
 KINDS: Final = ("cells", "histogram", "qq")
-BINS: Final = 20  # of a histogram: the first holds p up to 0.05
+BINS: Final = 20  # bins of a histogram: the first holds p up to 0.05
 KOLMOGOROV: Final = (
     1.358  # distance of uniform samples, times the root of their size, that 5 % exceed
 )

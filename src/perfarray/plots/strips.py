@@ -76,14 +76,16 @@ def strip(
     along = along if along is not None else long[0] if len(long) == 1 else ""
     if along not in result[name].dims or set(long) - {along}:
         raise ValueError(
-            f"a strip lies along one dim, and {long} have several labels: give along= one of "
-            "them, and select or facet the others"
+            f"a strip lies along one dim, but {long} have several labels. Give one of them as "
+            "along=, and select or facet the others"
         )
     has_limits = {"lower", "upper"} <= set(result.data_vars)
     names = [name, "lower", "upper"] if has_limits else [name]
     result = result[names].compute().squeeze([dim for dim in result[name].dims if dim != along])
     ax = axes_for(ax, (8.0, 4.0))
-    first_title = ax.get_title(loc="left")  # what is drawn over another result leaves it its title
+    first_title = ax.get_title(
+        loc="left"
+    )  # A second result in the same Axes keeps the title of the first.
     x = np.arange(1.0, result.sizes[along] + 1)
     title = f"{name.capitalize()} along {along}"
     if has_limits:
@@ -102,7 +104,7 @@ def strip(
             zorder=3,
         )
     if truth is not None:
-        # above the intervals: a reader sees which contain it
+        # Drawn above the intervals, to show which of them contain it.
         draw_reference(ax, truth, "true", is_horizontal=True, zorder=2)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlim(x[0] - 0.7, x[-1] + 0.7)

@@ -24,7 +24,7 @@ from perfarray.plots.figure import (
 )
 from perfarray.plots.rows import RowFrame, mark_border, shown_rows
 
-WRITTEN: Final = 9.0  # bars of this many percent have room for their number
+WRITTEN: Final = 9.0  # Bars of at least this many percent have room for their number.
 DODGE: Final = (
     0.16  # distance of the marks of a row, in rows: many estimators need groups of the same size
 )

@@ -33,7 +33,7 @@ from perfarray.tables.build import build
 from perfarray.tables.columns import Table
 from perfarray.tables.harmonise import finished
 from perfarray.timings.dates import earliest_dates
-from perfarray.timings.notes import Note, keep_notes
+from perfarray.timings.notes import Note, add_notes
 from perfarray.timings.validation import check_choice, listed
 
 MOST_NOTES = 5  # Notes of one kind that a result keeps
@@ -124,7 +124,7 @@ def read(
         except ValueError as error:
             raise source.error(str(error)) from error
     return _chunked(
-        _directed(keep_notes(dataset, *_first_of_each_kind(table.notes)), better), chunks
+        _directed(add_notes(dataset, *_first_of_each_kind(table.notes)), better), chunks
     )
 
 
@@ -265,7 +265,7 @@ def read_archive(
             joined = combine(tables, files)
             del tables  # the array needs their room
             built = build(joined)
-    dataset = keep_notes(
+    dataset = add_notes(
         _by_date(built) if isinstance(paths, str | PathLike) else built,
         _left_out("broken_files", n_files, broken if on_error == "warn" else []),
         _left_out("unknown_format", n_files, unknown, [*packed.values()]),

@@ -11,7 +11,7 @@ from perfarray.readers import parquet
 from perfarray.readers.dims import with_dims
 from perfarray.readers.finding import InputFile, find_files
 from perfarray.readers.joining import check_location
-from perfarray.readers.layout import Layout, read_layout
+from perfarray.readers.layout import PathLayout, read_layout
 from perfarray.readers.opening import FileError, FileOptions, Source, text_of_path
 from perfarray.readers.packs import is_pack, members
 from perfarray.readers.parquet import one_table_each
@@ -114,7 +114,7 @@ def _members(
 
 
 def _attempt(
-    file: InputFile, source: Source, layout: Layout | None, dim: str, *, all_parts: bool
+    file: InputFile, source: Source, layout: PathLayout | None, dim: str, *, all_parts: bool
 ) -> Attempt:
     """Read one file; return the error, so that the first in order of files is reported."""
     try:
@@ -167,7 +167,9 @@ def table_or_reason(source: Source, explicit: bool) -> Table | str:
     return source.packing_problem or (UNKNOWN_FORMAT if source.first_bytes.strip() else EMPTY)
 
 
-def _labels_of(file: InputFile, layout: Layout | None, dim: str, table: Table) -> dict[str, Any]:
+def _labels_of(
+    file: InputFile, layout: PathLayout | None, dim: str, table: Table
+) -> dict[str, Any]:
     """Return the labels from a file's path, or none if its content states them."""
     if layout is None:
         self_located = dim == "file" and (formats()[table.format].placed or bool(file.parts))

@@ -46,7 +46,7 @@ RAW = re.compile(
 )
 
 
-class Samples(NamedTuple):
+class CriterionSamples(NamedTuple):
     """Samples: the iterations of each, their total values, the unit, and the sampling mode."""
 
     loops: Sequence[Any]
@@ -122,7 +122,7 @@ def read(source: Source) -> Table:
     return replace(table, labels=table.labels | {BASELINE: constant_column(folder, len(table))})
 
 
-def _samples(source: Source) -> Samples:
+def _samples(source: Source) -> CriterionSamples:
     """Return the samples of a file.
 
     `raw.csv` beside them has those of a measurement that is no time in the unit that it states.
@@ -131,8 +131,10 @@ def _samples(source: Source) -> Samples:
         return _raw(source)
     content = source.json
     if not isinstance(content, dict):
-        return Samples(*content)
-    samples = Samples(content["iters"], content["times"], mode=content.get("sampling_mode"))
+        return CriterionSamples(*content)
+    samples = CriterionSamples(
+        content["iters"], content["times"], mode=content.get("sampling_mode")
+    )
     raw = source.beside("raw.csv")
     if raw is None or not _is_raw(raw) or _first_unit(raw) == NANOSECONDS:
         return samples
@@ -151,7 +153,7 @@ def _first_unit(raw: Source) -> str:
     return first_row.get("unit") or NANOSECONDS
 
 
-def _raw(source: Source) -> Samples:
+def _raw(source: Source) -> CriterionSamples:
     """Return the samples of the rows of `raw.csv`.
 
     Old versions have no column of units, and times alone.
@@ -166,7 +168,7 @@ def _raw(source: Source) -> Samples:
             f"has values in {listed(units, 5)}; the samples of a benchmark have one unit"
         )
     loops, values = ([row.get(name) or "" for row in rows] for name in ("iteration_count", column))
-    return Samples(loops, values, *units)
+    return CriterionSamples(loops, values, *units)
 
 
 def _entry(source: Source, run: Run) -> Entry:
@@ -217,7 +219,7 @@ def agree(tables: Sequence[Table]) -> list[Table]:
             sentence = (
                 f"{benchmark}: baseline {baseline!r} is a copy of {NEW!r}, and is marked 'copied'"
             )
-            note = Note("copied_baseline", sentence, {"benchmark": benchmark, BASELINE: baseline})
+            note = Note("marked_copies", sentence, {"benchmark": benchmark, BASELINE: baseline})
             table = replace(
                 table,
                 marks=table.marks | {"copied": np.ones(len(table), dtype=bool)},

@@ -266,7 +266,7 @@ def _other_lengths(dim: str, lengths: Collection[int]) -> Note:
         "Name what tells the entries apart with dims=, or make them repetitions with "
         f"{{execution}} for {{{dim}}}"
     )
-    return Note("other_lengths", sentence, {"dim": dim, "lengths": sorted(lengths)})
+    return Note("unmatched_repeats", sentence, {"dim": dim, "lengths": sorted(lengths)})
 
 
 def _table(

@@ -72,8 +72,8 @@ def _find(paths: Any) -> Iterator[InputFile]:
     is_one_path = isinstance(paths, str | PathLike)
     if not is_one_path and (not isinstance(paths, Iterable) or isinstance(paths, bytes)):
         raise TypeError(
-            "paths must be a folder, a glob pattern, a list of files or a mapping of labels "
-            f"to those; got {type(paths).__name__}"
+            f"paths is {type(paths).__name__}. Give a folder, a glob pattern, a list of files, "
+            "or a mapping of labels to those"
         )
     files: dict[Path, InputFile] = {}
     for item in (

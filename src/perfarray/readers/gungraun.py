@@ -25,8 +25,8 @@ EVENTS = {
     "RamHits": "ram_accesses",
 }
 NO_NOISE = (
-    "counts of instructions have no noise: there is one of each, a difference is exact, and "
-    "intervals and verdicts need times"
+    "Counts of instructions have no noise: there is one of each, and a difference is exact. "
+    "Intervals and verdicts need times."
 )
 TOTAL = {"total": {"metrics|summary": ANY, "metrics?": {}, "summary?": Either({...: {}}, TEXT)}}
 PROFILE = {"tool": ANY, "data|summaries": ANY, "data?": TOTAL, "summaries?": TOTAL}

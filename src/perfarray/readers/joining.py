@@ -58,9 +58,8 @@ def combine(tables: Sequence[Table], files: Sequence[InputFile]) -> Table:
     if collide(tables, locations):
         if any("file" in compared_labels(file) for file in files):
             raise ValueError(
-                "several files of one label of dim 'file' hold the same benchmarks, and files "
-                "that share a cell would be told apart by "
-                "that dim; name another, as in dim='version'"
+                "several files of one label of dim 'file' hold the same benchmarks. The dim "
+                "'file' cannot tell them apart too. Name another, as in dim='version'"
             )
         file_labels = _file_labels(tables, files, locations)
         extra_labels = [
@@ -169,7 +168,7 @@ def check_location(table: Table, file: InputFile) -> None:
         if name in table.levels and table.levels[name].max(initial=0) > 0:
             raise FileError(
                 f"{file.path}: the layout names the level {name!r}, but the file holds several "
-                "of its own; name another level or a dim"
+                "of its own. Name another level or a dim"
             )
         if name in table.labels and len(table.labels[name].labels) > 1:
             raise FileError(
@@ -251,12 +250,11 @@ def _positions(files: Sequence[InputFile]) -> tuple[list[dict[str, int]], list[N
                 "most": int(inside.max()) + 1,
             }
             sentence = (
-                f"paths name {values['labels']} different labels of {name!r}, and no more than "
-                f"{values['most']} of them in one place: they "
-                f"are numbered inside {listed(compared)}, so that one number is not one "
-                f"{name}; {name}_label says which it is"
+                f"paths name {values['labels']} different labels of {name!r}, at most "
+                f"{values['most']} of them together. {name} numbers start again inside "
+                f"{listed(compared)}. {name}_label holds the labels."
             )
-            notes.append(Note("numbered_apart", sentence, values))
+            notes.append(Note("numbering", sentence, values))
         ancestors = [*ancestors, overall if shared else inside]
         for position, number in zip(positions, ancestors[-1], strict=True):
             position[name] = int(number)

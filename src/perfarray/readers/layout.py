@@ -3,13 +3,12 @@
 import re
 from typing import NamedTuple
 
-from perfarray.timings.validation import listed
+from perfarray.timings.labels import expression_with_dims
 
 COMPRESSED = (".gz", ".bz2", ".xz")
-BRACES = re.compile(r"\{([^{}]*)\}")
 
 
-class Layout(NamedTuple):
+class PathLayout(NamedTuple):
     """A layout as it was given, as a regular expression, and how many parts of a path it covers."""
 
     text: str
@@ -36,27 +35,10 @@ class Layout(NamedTuple):
         return None
 
 
-def read_layout(text: str, argument: str = "layout") -> Layout:
+def read_layout(text: str, argument: str = "layout") -> PathLayout:
     """Return a layout, given as text with the names of dims in braces.
 
     `argument` is for messages.
     """
-    names = BRACES.findall(text)
-    if lone := re.search(r"[{}]", BRACES.sub("", text)):
-        brace = "}" if lone[0] == "{" else "{"
-        raise ValueError(
-            f"{argument}={text!r} has a {lone[0]!r} whose {brace!r} is missing; dims stand in "
-            f"braces, as in '{{version}}.json'"
-        )
-    if not names or not all(map(str.isidentifier, names)) or len(set(names)) != len(names):
-        got = listed(names) or "none"
-        raise ValueError(
-            f"{argument}={text!r} must name dims in braces, each once, as in "
-            f"'{{version}}/{{machine}}.json'; it names {got}"
-        )
-    # Plain text and names take turns.
-    pieces = [
-        f"(?P<{piece}>[^/]+?)" if index % 2 else re.escape(piece)
-        for index, piece in enumerate(BRACES.split(text))
-    ]
-    return Layout(text, re.compile("".join(pieces)), text.count("/") + 1)
+    pattern = expression_with_dims(text, re.escape, argument, "{version}/{machine}.json")
+    return PathLayout(text, pattern, text.count("/") + 1)

@@ -174,8 +174,8 @@ class Source:
             return self._contents[self.path]
         if _is_named_pipe(self.path):
             raise self.error(
-                "is a named pipe, whose end may never come; write what it gives to a file, or "
-                "hand it over as <(command"
+                "is a named pipe, which may never end. Write its content to a file, or give it "
+                "as <(command"
             )
         limit = options().max_file_bytes
         chunks: list[bytes] = []

@@ -17,7 +17,7 @@ SHOWN = 60  # Characters of a value or a key in a message
 PLAIN = re.compile(rf"[^\W\d]\w{{,{SHOWN}}}")  # Keys that need no quotes
 
 
-class Kind(NamedTuple):
+class ScalarShape(NamedTuple):
     """A value that holds no others: its noun in messages, and the test for it."""
 
     noun: str
@@ -46,12 +46,12 @@ def _is_count(value: Any) -> bool:
     return (digits and int(value) > 0) or (_is_number(value) and 1 <= value < 1 << 53)
 
 
-ANY = Kind("a value", lambda _: True)
-NULL = Kind("null", lambda value: value is None)
-TEXT = Kind("a text", lambda value: isinstance(value, str))
-NUMBER = Kind("a number", _is_number)
-COUNT = Kind("a number from 1", _is_count)
-SCALAR = Kind("a text or a number", lambda value: not isinstance(value, dict | list))
+ANY = ScalarShape("a value", lambda _: True)
+NULL = ScalarShape("null", lambda value: value is None)
+TEXT = ScalarShape("a text", lambda value: isinstance(value, str))
+NUMBER = ScalarShape("a number", _is_number)
+COUNT = ScalarShape("a number from 1", _is_count)
+SCALAR = ScalarShape("a text or a number", lambda value: not isinstance(value, dict | list))
 
 
 def deviation(value: Any, shape: Any, path: str = "") -> str | None:
@@ -66,7 +66,7 @@ def deviation(value: Any, shape: Any, path: str = "") -> str | None:
     deviations: Iterable[str | None] = ()
     if isinstance(shape, dict):
         deviations = (_deviation_at_key(value, key, inner, path) for key, inner in shape.items())
-    elif not isinstance(shape, Kind):
+    elif not isinstance(shape, ScalarShape):
         shapes = shape * len(value) if isinstance(shape, list) else shape
         deviations = (
             deviation(item, inner, f"{path}[{index}]")
@@ -129,7 +129,7 @@ def _deviation_from_all(value: Any, shapes: Either, path: str) -> str | None:
 
 def _is_of_kind(value: Any, shape: Any) -> bool:
     """Return whether a value is an object, a list or a number as a shape is, whatever it holds."""
-    if isinstance(shape, Kind):
+    if isinstance(shape, ScalarShape):
         return shape.fits(value)
     if isinstance(shape, Either):
         return any(_is_of_kind(value, inner) for inner in shape)
@@ -139,7 +139,7 @@ def _is_of_kind(value: Any, shape: Any) -> bool:
 
 
 def _noun(shape: Any) -> str:
-    if isinstance(shape, Kind):
+    if isinstance(shape, ScalarShape):
         return shape.noun
     if isinstance(shape, Either):
         return " or ".join(dict.fromkeys(map(_noun, shape)))

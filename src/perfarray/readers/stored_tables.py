@@ -121,8 +121,8 @@ def _csv_table(place: Path, scratch: Path) -> StoredTable:
     head = read_head(place)
     if not tidy_csv.started(head):
         raise FileError(
-            f"{place}: is no table that can be streamed: a tidy CSV file (columns named like "
-            "dims, and one like time_ms), a Parquet or Feather file, or a folder of Parquet files"
+            f"{place}: this table cannot be streamed. Give a CSV file with columns like dims and "
+            "time_ms, or Parquet or Feather files"
         )
     if len(content) <= most:
         raise NotStreamedError(f"{place}: is small")

@@ -111,15 +111,14 @@ def _for_json(source: Source, companion: bool) -> str:
             subject = "it" if example == first else repr(example)
             kind = "seconds" if quantity == TIME else repr(quantity)
             return (
-                f"say where its numbers are, of which {first!r} is the first: {pattern=} takes "
-                f"{subject}, and its like, for {kind}; "
-                "a name in braces in the place of a key makes a dim of it"
+                f"say where its numbers are. The first is {first!r}. {pattern=} takes {subject}, "
+                f"and its like, for {kind}. A name in braces in the place of a key makes a dim "
+                "of it"
             )
     return (
-        f"say where its numbers are, of which {first!r} is the first: a pattern is the keys on "
-        "the way to numbers of one kind, with a name "
-        "in braces in the place of each key that becomes a dim, and behind ' = ' what they are "
-        "if they are no seconds"
+        f"say where its numbers are. The first is {first!r}. A pattern is the keys on the way to "
+        "numbers of one kind. A name in braces in the place of a key makes a dim of it. Behind "
+        "' = ' stands what the numbers are, if they are no seconds"
     )
 
 

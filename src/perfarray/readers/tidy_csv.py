@@ -345,10 +345,9 @@ def _check_repeats(source: Source, table: Table) -> None:
         repeats = pd.Index(cells).duplicated()
         row = int(repeats.argmax())
         raise source.error(
-            f"{int(repeats.sum())} rows repeat a measurement, the first is row {row + 1} under "
-            f"the header ({table.place(row)}); "
-            "leave out the repetition column that does not tell them apart, or name the column "
-            "that does as a dim or a level"
+            f"{int(repeats.sum())} rows repeat a measurement. The first is row {row + 1} under "
+            f"the header ({table.place(row)}). Name the column that tells them apart as a dim or "
+            "a level, or leave out a wrong repetition column"
         )
 
 

@@ -21,9 +21,9 @@ from perfarray.conventions import (
 )
 from perfarray.reports.sections import (
     SEED,
-    Options,
     Question,
     Section,
+    SectionOptions,
     answered,
     picture_of,
     sentence,
@@ -48,7 +48,7 @@ RESULTS, INVALID = "results", "invalid"
 
 
 def sections(
-    times: xr.DataArray | xr.Dataset, options: Options, pictures: bool
+    times: xr.DataArray | xr.Dataset, options: SectionOptions, pictures: bool
 ) -> Iterator[Section]:
     """Yield the sections of the report in their order; those without an answer have no result.
 
@@ -243,7 +243,7 @@ def _first_rows(section: Section, table: Table, extremes: str) -> Section:
 
 
 def _machines(
-    times: xr.DataArray | xr.Dataset, scores: xr.DataArray, options: Options, pictures: bool
+    times: xr.DataArray | xr.Dataset, scores: xr.DataArray, options: SectionOptions, pictures: bool
 ) -> Iterator[Section]:
     """Yield the sections about machines, of the suite that most of them were measured with."""
     if MACHINE not in scores.dims:
@@ -307,7 +307,7 @@ def _machines(
 
 
 def _explained(
-    times: xr.DataArray | xr.Dataset, suite: str | None, options: Options, pictures: bool
+    times: xr.DataArray | xr.Dataset, suite: str | None, options: SectionOptions, pictures: bool
 ) -> Iterator[Section]:
     """Yield the sections about what explains scores of a suite and their variation.
 
@@ -342,7 +342,7 @@ def _explained(
                 notes=(),
                 picture=None,
             )
-        # The summary says of which suite they are.
+        # The summary names their suite.
         table.attrs["findings"] = (
             findings if suite is None else [f"{suite}: {finding}" for finding in findings]
         )

@@ -8,7 +8,7 @@ import xarray as xr
 
 from perfarray.conventions import LEVELS, MACHINE, SUITE, is_archive, plural, singular
 from perfarray.reports import archive, versions
-from perfarray.reports.sections import Content, Options, Section, answered
+from perfarray.reports.sections import Content, Section, SectionOptions, answered
 
 FEW: Final = 6  # labels of a dim that are described one by one
 MOST: Final = 300  # rows of a table
@@ -20,7 +20,7 @@ PLAN: Final = "plan_repetitions"
 
 
 def content_of(
-    times: xr.DataArray | xr.Dataset, baseline: object, options: Options, *, pictures: bool
+    times: xr.DataArray | xr.Dataset, baseline: object, options: SectionOptions, *, pictures: bool
 ) -> Content:
     """Ask the questions of a kind of report: of an archive of machines, or of versions.
 

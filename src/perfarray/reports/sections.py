@@ -18,7 +18,7 @@ ONE_SIDED: Final = "nothing was measured on both sides."
 FEW_OR_ALIKE: Final = "too little was measured, or nothing varies."
 
 
-class Options(NamedTuple):
+class SectionOptions(NamedTuple):
     """What methods are given, as far as it was said: every method, verdicts, plans and histories.
 
     The dim of the baseline; sections.

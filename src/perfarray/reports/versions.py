@@ -7,7 +7,7 @@ import xarray as xr
 
 import perfarray
 from perfarray.conventions import HISTORY, LEVELS, METRIC, SECONDS, TIME, plural
-from perfarray.reports.sections import ONE_SIDED, SEED, Options, Question, Section, sentence
+from perfarray.reports.sections import ONE_SIDED, SEED, Question, Section, SectionOptions, sentence
 
 HALF_WIDTH: Final = 0.01  # of the intervals of the next experiment
 RULES: Final = (
@@ -20,7 +20,7 @@ FEWEST: Final = 8  # commits in which a change can be detected
 
 
 def questions(
-    times: xr.DataArray | xr.Dataset, pair: tuple[object, ...], options: Options
+    times: xr.DataArray | xr.Dataset, pair: tuple[object, ...], options: SectionOptions
 ) -> Iterator[Question]:
     """Yield the questions in the order of the report.
 
@@ -68,7 +68,7 @@ def questions(
 
 
 def _of_trust(
-    times: xr.DataArray | xr.Dataset, pair: tuple[object, ...], options: Options
+    times: xr.DataArray | xr.Dataset, pair: tuple[object, ...], options: SectionOptions
 ) -> Iterator[Question]:
     """Yield the questions how it was measured, whether to trust it, and what to run next."""
     nest = options.nest
@@ -122,7 +122,7 @@ def _of_trust(
     yield Question("How many repetitions next time", explanation, "plan_repetitions", planned, pair)
 
 
-def _of_order(times: xr.DataArray | xr.Dataset, options: Options) -> Iterator[Question]:
+def _of_order(times: xr.DataArray | xr.Dataset, options: SectionOptions) -> Iterator[Question]:
     """Yield the questions about the order of repetitions, as far as there are enough of them."""
     nest = options.nest
     levels = nest.get("levels") or [dim for dim in LEVELS if dim in times.dims]

@@ -10,7 +10,7 @@ import xarray as xr
 from perfarray.reports.content import content_of
 from perfarray.reports.page import as_html
 from perfarray.reports.redaction import Redaction
-from perfarray.reports.sections import Content, Options
+from perfarray.reports.sections import Content, SectionOptions
 from perfarray.reports.text import as_json, as_markdown
 from perfarray.tables.replacing import write_text
 
@@ -146,7 +146,7 @@ def report(
         redaction.label(baseline, times, visible)
         if redaction and baseline is not None
         else baseline,
-        Options(
+        SectionOptions(
             nest=_given(levels=levels, metric=metric),
             judged=_given(threshold=threshold, correction=correction),
             priced=_given(costs=None if costs is None else dict(costs), cost_units=cost_units),

@@ -179,9 +179,9 @@ def _same_index_order(frames: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFr
         for dim in sorted({*dims}.symmetric_difference(names)):
             having, without_rows = (first, name) if dim in dims else (name, first)
             raise ValueError(
-                f"{having!r} has a row for every {dim}, and {without_rows!r} has not: they cannot "
-                "stand side by side; combine results with the "
-                "same dims, or make a table of each"
+                f"{having!r} has a row for every {dim}, but {without_rows!r} has not. They "
+                "cannot stand side by side. Combine results with the same dims, or make a table "
+                "of each"
             )
     return {
         name: frame.reorder_levels(dims) if len(dims) > 1 else frame
@@ -189,7 +189,7 @@ def _same_index_order(frames: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFr
     }
 
 
-def _cells_of_rows(data: xr.Dataset) -> "Cells":
+def _cells_of_rows(data: xr.Dataset) -> "ResultCells":
     """Return the cells that have rows where something was measured."""
     layout = layout_of(data)
     main = layout.main if layout.main in data.data_vars else str(next(iter(data.data_vars)))
@@ -221,7 +221,7 @@ def _measured_cells(data: xr.Dataset) -> xr.DataArray:
 
 
 def _in_order(
-    data: xr.Dataset, cells: "Cells", layout: Layout, sort: str | None, positions: Integers
+    data: xr.Dataset, cells: "ResultCells", layout: Layout, sort: str | None, positions: Integers
 ) -> Integers:
     """Return the positions of cells in the order of their rows."""
     if sort == "effect":
@@ -252,7 +252,7 @@ def _common_labels(data: xr.Dataset, dims: list[str]) -> list[str]:
     return [dim for dim in dims if dim != BENCHMARK and data.sizes[dim] == 1]
 
 
-def _table(data: xr.Dataset, cells: "Cells", layout: Layout, places: Places) -> Table:
+def _table(data: xr.Dataset, cells: "ResultCells", layout: Layout, places: Places) -> Table:
     """Return one row for each place, and the rows of suites last."""
     columns = layout.columns(data)
     label_dims = [dim for dim in cells.dims if dim not in _common_labels(data, cells.dims)]
@@ -267,7 +267,7 @@ def _table(data: xr.Dataset, cells: "Cells", layout: Layout, places: Places) -> 
     return Table.of_cells(frame, {"suites": len(suites)}, places)
 
 
-def _alphabetical(cells: "Cells", position: int) -> list[tuple[bool, float, str]]:
+def _alphabetical(cells: "ResultCells", position: int) -> list[tuple[bool, float, str]]:
     """Return what sorts the labels of a cell: numbers by size, before texts."""
     labels = [cells.labels[dim][position] for dim in cells.dims]
     return [
@@ -307,7 +307,7 @@ def _suite_row(
     ]
 
 
-class Cells(NamedTuple):
+class ResultCells(NamedTuple):
     """The cells of a result along some dims: values by variable, and labels."""
 
     dims: list[str]
@@ -335,7 +335,7 @@ class Cells(NamedTuple):
                 yield dict(zip(("coords", *self.values), cell, strict=True))
 
 
-def _cells(data: xr.Dataset, main: str, inner: tuple[str, ...], prefix: str = "") -> Cells:
+def _cells(data: xr.Dataset, main: str, inner: tuple[str, ...], prefix: str = "") -> ResultCells:
     """Return the cells along the dims of the main variable; a prefix of names is removed."""
     dims = [str(dim) for dim in data.variables[main].dims if dim not in inner]
     shape = [data.sizes[dim] for dim in dims]
@@ -370,7 +370,7 @@ def _cells(data: xr.Dataset, main: str, inner: tuple[str, ...], prefix: str = ""
     for name in (*dims, *describing):
         label_list = _plain(over(data[name].variable))
         labels[name] = np.fromiter(label_list, dtype=object, count=len(label_list))
-    return Cells(dims, main, values, labels, math.prod(shape))
+    return ResultCells(dims, main, values, labels, math.prod(shape))
 
 
 def _plain(values: npt.NDArray[Any]) -> list[Any]:
@@ -382,7 +382,7 @@ def _plain(values: npt.NDArray[Any]) -> list[Any]:
     )
 
 
-def _shown(cells: Cells, data: xr.Dataset) -> Mask:
+def _shown(cells: ResultCells, data: xr.Dataset) -> Mask:
     """Return which cells are shown: each pair of labels once."""
     dim = str(data.attrs.get("dim"))
     if data.attrs["result"] != "pairwise" or not {dim, "baseline"} <= {*cells.dims}:

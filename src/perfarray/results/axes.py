@@ -82,5 +82,5 @@ def _alike(cell: Cell, data: xr.Dataset) -> str:
             np.argsort(np.asarray(cell["distance"])[not_apart], kind="stable")
         ]
     ]
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more or "none"
+    remainder = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + remainder or "none"

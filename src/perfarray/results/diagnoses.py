@@ -16,6 +16,7 @@ from perfarray.results.words import (
     drift,
     number,
     percent,
+    percent_between,
     probability,
     quantity,
     quantity_between,
@@ -143,12 +144,14 @@ HEAVIEST = 3
 
 def mixtures(data: xr.Dataset) -> Columns:
     """Show the heaviest components of a mixture, and whether they may be chance."""
-    common, few = str(data["mean"].attrs.get("units", "1")), data.attrs.get("few_runs", 0)
+    common, few_runs = str(data["mean"].attrs.get("units", "1")), data.attrs.get("few_runs", 0)
 
     def many(cell: Cell) -> str:
         number = count(cell["n_components"])
         return (
-            f"{number} (may be chance)" if cell["n_components"] > 1 and cell["n"] < few else number
+            f"{number} (may be chance)"
+            if cell["n_components"] > 1 and cell["n"] < few_runs
+            else number
         )
 
     def parts(cell: Cell) -> str:
@@ -157,13 +160,13 @@ def mixtures(data: xr.Dataset) -> Columns:
             for position in np.argsort(-np.nan_to_num(cell["weight"]))
             if cell["weight"][position] > 0
         ]
-        more = [f"{len(order) - HEAVIEST} more"] if len(order) > HEAVIEST else []
+        remainder = [f"{len(order) - HEAVIEST} more"] if len(order) > HEAVIEST else []
         return "; ".join(
             [
                 _component(cell, k, str(cell["coords"].get("units", common)))
                 for k in order[:HEAVIEST]
             ]
-            + more
+            + remainder
         )
 
     family: Columns = (
@@ -191,12 +194,12 @@ def stops(data: xr.Dataset) -> Columns:
     unit = str(data["estimate_at_stop"].attrs["units"])
 
     def enough(cell: Cell) -> str:
-        more = (
+        bound_text = (
             "more than ten million"
             if math.isinf(cell["extrapolated"])
             else f"{count(cell['extrapolated'])}?"
         )
-        return more if math.isnan(cell["required"]) else count(cell["required"])
+        return bound_text if math.isnan(cell["required"]) else count(cell["required"])
 
     def interval(cell: Cell) -> str:
         return quantity_between(
@@ -238,11 +241,23 @@ def orders(data: xr.Dataset) -> Columns:
 
 def units(data: xr.Dataset) -> Columns:
     """Show how many units a side a decision needs, and what the pilot can detect."""
-    counted = plural(str(data.attrs["unit"]))
+    unit_noun = plural(str(data.attrs["unit"]))
     return {
-        f"{counted} a side": lambda cell: (
+        f"{unit_noun} a side": lambda cell: (
             "more than ten million" if math.isinf(cell["required"]) else count(cell["required"])
         ),
         "of the pilot": lambda cell: count(cell["n"]),
         "power with those": lambda cell: percent(cell["power"]),
+    }
+
+
+def thresholds(_: xr.Dataset) -> Columns:
+    """Show least thresholds with their limits, and the changes then seen."""
+    return {
+        "threshold": lambda cell: percent_between(
+            cell["threshold"], cell["threshold_lower"], cell["threshold_upper"]
+        ),
+        "change seen": lambda cell: percent(cell["detectable_change"]),
+        "sessions vary by": lambda cell: percent(cell["session_standard_deviation"]),
+        "sessions": lambda cell: count(cell["n_sessions"]),
     }

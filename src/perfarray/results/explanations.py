@@ -70,8 +70,8 @@ def findings(data: xr.Dataset) -> list[str]:
         first = (
             f"{names[0]} explains {share} of the {spread} of {response} between machines ({limits}"
         )
-        others = [f"{name} {text}" for name, text in zip(names[1:], texts[1:], strict=True)]
-        sentences = [", ".join([first, *others]) + "."]
+        clauses = [f"{name} {text}" for name, text in zip(names[1:], texts[1:], strict=True)]
+        sentences = [", ".join([first, *clauses]) + "."]
     count = data.sizes["predictor"]
     if count > 1:
         total = percent_between(

@@ -55,6 +55,7 @@ KINDS: Final[dict[str, Kind]] = {
     "from_samples": Kind(DATA),
     "to_timings": Kind(DATA),
     "join": Kind(DATA),
+    "split_labels": Kind(DATA),
     "declare": Kind(DATA),
     "counts": Kind(
         DATA,
@@ -68,6 +69,7 @@ KINDS: Final[dict[str, Kind]] = {
     "to_frame": Kind(DATA, example=""),
     **dict.fromkeys(("convert_table", "archive_table", "formats"), Kind(DATA)),
     **dict.fromkeys(("load_dataset", "dataset_path", "set_options"), Kind(DATA)),
+    "measure_rounds": Kind(DATA),
     "variance_components": Kind(
         VARIATION,
         names=COMPONENTS,
@@ -382,12 +384,13 @@ KINDS: Final[dict[str, Kind]] = {
         names=COMPARED
         + (
             "false_alarm_rate error unanswered used_by cell_rate noise_floor n_splits rule "
-            "split half"
+            "split half threshold_lower threshold_upper detectable_change n_sessions"
         ),
         example="n_splits=20, rng=1",
         layout=Layout(layouts.calibrated_columns, "false_alarm_rate", zero=True),
         picture="rates",
     ),
+    "thresholds": Kind(layout=Layout(diagnoses.thresholds, "threshold")),
     "coverage": Kind(TRUST, layout=RATES, picture="rates"),
     "false_alarm_rate": Kind(TRUST, layout=RATES, picture="rates"),
     "power": Kind(TRUST, layout=RATES, picture="rates"),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BY_PVALUE, CENSORED, LOWER, SECONDS, plural
+from perfarray.conventions import BY_PVALUE, CENSORED, LOWER, OTHER_SPREAD, SECONDS, plural
 from perfarray.results import words
 from perfarray.results.words import (
     FROM_ZERO,
@@ -78,7 +78,7 @@ def changes_columns(data: xr.Dataset) -> Columns:
         cell, better(cell), bound, cell.get("threshold", threshold)
     )
     if "threshold" in data.data_vars:
-        columns["threshold"] = lambda cell: f"{100 * cell['threshold']:g} %"
+        columns["threshold"] = lambda cell: f"{100 * cell['threshold']:.3g} %"
     if WITHIN in data.data_vars:
         title = f"within one {data.attrs['between']}"
         columns[title] = lambda cell: words.limits_of_change(
@@ -104,16 +104,15 @@ def _both(cell: Cell, sides: Sequence[str], units: str) -> str:
 
 
 def _change(cell: Cell, better: str, bound: Mapping[str, str], threshold: float) -> str:
-    """Write a change, marked where its interval does not show the verdict.
+    """Write a change, marked where its interval does not show the verdict or spreads differ.
 
     A bound of the ratio where runs were stopped.
     """
     if _is_from_zero(cell):
         return FROM_ZERO
-    kind, mark = (
-        cell.get("kind", "bounded"),
-        "" if cell.get("interval_agrees", True) else f" {BY_PVALUE}",
-    )
+    kind = cell.get("kind", "bounded")
+    mark = "" if cell.get("interval_agrees", True) else f" {BY_PVALUE}"
+    mark += f" {OTHER_SPREAD}" if cell.get("spread_changed", False) else ""
     if kind in bound and not math.isnan(cell["estimate"]):
         return f"{bound[kind]}{words.ratio(cell['estimate'])} ({words.between(*_open(cell))}){mark}"
     return change(cell["estimate"], cell["lower"], cell["upper"], kind, better, threshold) + mark
@@ -199,13 +198,13 @@ def counts_columns(data: xr.Dataset) -> Columns:
 
     def column(position: int) -> Callable[[Cell], str]:
         def text(cell: Cell) -> str:
-            least, most, total = (
+            minimum, maximum, total = (
                 f"{cell[name][position]:.0f}" for name in ("minimum", "maximum", "total")
             )
             return (
-                f"{least if least == most else f'{least} to {most}'} ({total} in all)"
+                f"{minimum if minimum == maximum else f'{minimum} to {maximum}'} ({total} in all)"
                 if position
-                else least
+                else minimum
             )
 
         return text
@@ -353,11 +352,11 @@ def tested_columns(data: xr.Dataset) -> Columns:
         "p": lambda cell: probability(cell["pvalue"]),
         "test": lambda cell: str(cell["test"]),
     }
-    more = "required" in data.data_vars and bool(data["required"].notnull().any())
+    has_required = "required" in data.data_vars and bool(data["required"].notnull().any())
     return (
         columns
         | ({N: _count} if "n" in data.data_vars else {})
-        | ({"runs needed": lambda cell: words.count(cell["required"])} if more else {})
+        | ({"runs needed": lambda cell: words.count(cell["required"])} if has_required else {})
     )
 
 

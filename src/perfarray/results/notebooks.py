@@ -21,8 +21,8 @@ def view(result: xr.Dataset | FittedModel) -> str:
         return html
     table = select_rows(result, limit=MOST)
     n_left_out = table.places.n_left_out
-    more = f"<div>{n_left_out} more rows</div>" if n_left_out else ""
-    return f"{table._repr_html_()}{more}<details><summary>all variables</summary>{html}</details>"
+    footer = f"<div>{n_left_out} more rows</div>" if n_left_out else ""
+    return f"{table._repr_html_()}{footer}<details><summary>all variables</summary>{html}</details>"
 
 
 def register() -> None:

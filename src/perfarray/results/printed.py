@@ -166,8 +166,8 @@ def markdown_table(grid: Grid, max_rows: int | None = None) -> str:
             ]
         )
     n_left_out = 0 if max_rows is None else end - max_rows
-    more = f"\n\nand {n_left_out} more (`--output csv` has all)" if n_left_out > 0 else ""
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + more
+    footer = f"\n\nand {n_left_out} more (`--output csv` has all)" if n_left_out > 0 else ""
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + footer
 
 
 def quoted_lines(lines: Iterable[str]) -> list[str]:

@@ -211,11 +211,11 @@ def _check_argument(name: str, value: Any, kinds: tuple[type, ...]) -> None:
     if not {*kinds} <= SIMPLE:
         _check_kind(name, value, kinds)
         return
-    numbers, several = str not in kinds, not SEVERAL.isdisjoint(kinds)
+    numbers, takes_sequence = str not in kinds, not SEVERAL.isdisjoint(kinds)
     if isinstance(value, str) and not numbers:
         return
     noun = "name" if not numbers else "True or False" if bool in kinds else "number"
-    if not several and (
+    if not takes_sequence and (
         value is None
         or not isinstance(value, SCALARS)
         or getattr(value, "ndim", None)
@@ -226,12 +226,12 @@ def _check_argument(name: str, value: Any, kinds: tuple[type, ...]) -> None:
         )
     if {*kinds} <= {bool, NoneType} and value not in (True, False):
         raise ValueError(f"{name}={_described(value)}: give True or False")
-    if several and (
+    if takes_sequence and (
         not isinstance(value, COLLECTIONS)
         or not (numbers or all(isinstance(item, str) for item in value))
     ):
         raise ValueError(f"{name}={_described(value)}: give a {noun} or a tuple of {noun}s")
-    if several and numbers and not len(value):
+    if takes_sequence and numbers and not len(value):
         raise ValueError(f"{name}={_described(value)}: give at least one {noun}")
 
 

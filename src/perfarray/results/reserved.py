@@ -43,11 +43,11 @@ ANSWERS: Final = frozenset(
 
 def settle_dims(times: xr.Dataset) -> xr.Dataset:
     """Rename dims of new timings that are called as a variable of comparisons, with a note."""
-    taken = SETTLED & {*times.dims}
-    if not taken:
+    reserved_dims = SETTLED & {*times.dims}
+    if not reserved_dims:
         return times
-    names = _new_names(taken, times.variables)
-    return cast(xr.Dataset, add_notes(times.rename(names), renamed_note(names)))
+    names = _new_names(reserved_dims, times.variables)
+    return add_notes(times.rename(names), renamed_note(names))
 
 
 def renamed_note(names: Mapping[Hashable, str]) -> Note:
@@ -74,11 +74,11 @@ def aside_of_answer(function: str, data: Any, metric: Any) -> dict[Hashable, str
     if isinstance(metric, list | tuple):
         reserved |= OF_METRICS
     names = {*data.dims, *data.coords}
-    taken = {name for name in data.dims if name in reserved or not isinstance(name, str)}
-    if taken:
+    reserved_dims = {name for name in data.dims if name in reserved or not isinstance(name, str)}
+    if reserved_dims:
         raise ValueError(
-            f"No dim can be called {listed(sorted(taken, key=str))} here: the answer has such a "
-            f"name. Use times.rename({_new_names(taken, names)})"
+            f"No dim can be called {listed(sorted(reserved_dims, key=str))} here: the answer has "
+            f"such a name. Use times.rename({_new_names(reserved_dims, names)})"
         )
     descriptors: set[Hashable] = {name for name in data.coords if name in reserved - INPUTS}
     descriptors |= {name for name in data.coords if not isinstance(name, str)}
@@ -88,10 +88,10 @@ def aside_of_answer(function: str, data: Any, metric: Any) -> dict[Hashable, str
     return _new_names(descriptors, names)
 
 
-def _new_names(taken: Collection[Any], names: Collection[Any]) -> dict[Hashable, str]:
+def _new_names(reserved_dims: Collection[Any], names: Collection[Any]) -> dict[Hashable, str]:
     """Return names, `data_<name>`, that no dim or coordinate has."""
     new_names = {}
-    for name in sorted(taken, key=str):
+    for name in sorted(reserved_dims, key=str):
         new_name = f"data_{name}"
         while new_name in names:
             new_name = f"data_{new_name}"

@@ -100,8 +100,8 @@ def records(
     }
     for name, array in data.data_vars.items():
         inner = [str(dim) for dim in array.dims if dim not in sizes]
-        whole = array.variable.set_dims({**sizes, **{dim: data.sizes[dim] for dim in inner}})
-        values = whole.transpose(*sizes, *inner).values
+        broadcast = array.variable.set_dims({**sizes, **{dim: data.sizes[dim] for dim in inner}})
+        values = broadcast.transpose(*sizes, *inner).values
         values = values.reshape(-1, *values.shape[len(sizes) :])[positions]
         columns[str(name)] = [_nested(cell, inner, labels) for cell in values.tolist()]
     return [

@@ -45,8 +45,8 @@ def pair_remarks(data: xr.Dataset) -> list[str]:
         return statistic_remarks(data)
     chance = 100 * (1 - float(data.attrs["confidence_level"]) ** n_pairs)
     warning = (
-        f"{n_pairs} verdicts at once: a chance of up to {chance:.0f} % to tell apart what does "
-        "not differ (correction='holm' bounds it)"
+        f"{n_pairs} verdicts at once: up to {chance:.0f} % probability of a false difference "
+        "(correction='holm' bounds it)"
     )
     return [warning, *statistic_remarks(data)]
 

@@ -8,6 +8,10 @@ LEARNED: Final = (
     "prior_df prior_standard_deviation prior_pvalue standard_error unmoderated_standard_error "
 )
 SESSIONS: Final = "session_standard_deviation session_df within_lower within_upper "
+CONTROLS: Final = (
+    "control control_pvalue control_estimate control_lower control_upper "
+    "control_standard_deviation control_n raw_estimate raw_lower raw_upper "
+)
 CHECKS: Final = "normality_pvalue skewness_pvalue skewness dependence_pvalue "
 RATIO: Final = (
     LIMITS
@@ -25,6 +29,8 @@ JUDGED: Final = (
     "suite_estimate suite_lower suite_upper suite_df suite_n suite_benchmarks suite_kind "
     "suite_pvalue "
     "suite_verdict "
+    "spread_ratio spread_lower spread_upper spread_pvalue spread_changed "
+    "candidate_spread baseline_spread "
 )
 PLAN: Final = (
     "repetitions unrounded merged already more cost seconds least_budget half_width "
@@ -45,7 +51,7 @@ MACHINE: Final = (
     "execution_variance iteration_variance binary_variation session_variation "
     "execution_variation iteration_variation "
 )
-COMPARED: Final = RATIO + JUDGED + TOGETHER + LEARNED + SESSIONS
+COMPARED: Final = RATIO + JUDGED + TOGETHER + LEARNED + SESSIONS + CONTROLS
 SERIES: Final = (
     "autocorrelation pooled_autocorrelation effective_n pvalue drift drift_pvalue n pooled_n "
     "pooled_effective_n pooled_drift "
@@ -69,7 +75,7 @@ PRINCIPAL_COMPONENTS: Final = (
     "score loading explained_variance explained_variance_ratio "
     "cumulative_variance_ratio center divisor correlation principal_component "
     "apart_pvalue distance loading_lower loading_upper region_radius score_covariance "
-    "score_lower score_upper n_imputed value benchmark_2 machine_2 "
+    "score_lower score_upper value benchmark_2 machine_2 "
     "principal_component_2"
 )
 CLUSTERS: Final = (

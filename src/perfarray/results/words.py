@@ -24,9 +24,9 @@ TO_ZERO, FROM_ZERO = "to 0", "from 0"
 BIG = 1e5
 
 
-def decimals(spread: float, most: int = 6) -> int:
+def decimals(spread: float, maximum: int = 6) -> int:
     """Return the decimals of a number with an interval of this width: two digits of the width."""
-    return max(0, min(most, math.ceil(math.log10(4 / spread)))) if 0 < spread < math.inf else 0
+    return max(0, min(maximum, math.ceil(math.log10(4 / spread)))) if 0 < spread < math.inf else 0
 
 
 def number(value: float, spread: float = math.nan) -> str:
@@ -189,13 +189,13 @@ def change(
     if upper == 0:
         return estimate
     if lower >= 1 or upper <= 1:
-        near, far = (
+        smaller, larger = (
             (lower, upper) if lower >= 1 else (1 / upper, 1 / lower if lower > 0 else math.inf)
         )
         limits = (
-            f"{near:.{digits}f} to {far:.{digits}f}"
-            if far < math.inf
-            else f"at least {near:.{digits}f}"
+            f"{smaller:.{digits}f} to {larger:.{digits}f}"
+            if larger < math.inf
+            else f"at least {smaller:.{digits}f}"
         )
         return f"{estimate} ({limits})"
     return f"{estimate} ({times_as(lower, better, digits)} to {times_as(upper, better, digits)})"

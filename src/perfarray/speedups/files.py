@@ -174,9 +174,9 @@ def speedup_report(
     return with_notes(result.assign_attrs(files=prefix), *notes, *source.notes, unread)
 
 
-def _blanks(datasets: Sequence[xr.Dataset], known: dict[str, Any]) -> dict[Any, Any]:
+def _blanks(datasets: Sequence[xr.Dataset], blanks: dict[str, Any]) -> dict[Any, Any]:
     """Return the value of each variable where it has none: NaN unless it is known."""
-    return {name: known.get(str(name), np.nan) for data in datasets for name in data.data_vars}
+    return {name: blanks.get(str(name), np.nan) for data in datasets for name in data.data_vars}
 
 
 def _complaints(*benchmarks: ConfigLine) -> list[str]:

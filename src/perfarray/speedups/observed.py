@@ -13,7 +13,7 @@ from perfarray.numerics.medians import units_with_limits
 from perfarray.numerics.ratio_tests import compare_units
 from perfarray.numerics.suite import run_statistic
 from perfarray.numerics.types import Floats, Mask
-from perfarray.numerics.verdicts import Comparison, Rules
+from perfarray.numerics.verdicts import RatioComparison, Rules
 from perfarray.speedups.numerics.tests import overall
 from perfarray.timings.across import check_across, for_each_suite
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
@@ -23,8 +23,8 @@ from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.pairs import Pair, resolve_pair, with_worst_case, without_zeros_of_both
 from perfarray.timings.resolve import Data, check_dim
-from perfarray.timings.units import more_units, unit_depth
-from perfarray.timings.validation import check_choice, check_confidence_level, listed
+from perfarray.timings.units import more_units, one_sided_note, unit_depth
+from perfarray.timings.validation import check_choice, check_confidence_level
 from perfarray.timings.weights import Weights, as_weights, check_weights
 from perfarray.timings.zeros import Positive, cell_names
 
@@ -32,14 +32,14 @@ STATISTICS = ("mean", "median", "min", BEST)
 WEIGHT: Final = "weight"  # the coordinate with the weight of each benchmark
 
 # Methods of comparison that give limits
-METHODS: Final[Mapping[str, tuple[str, Callable[..., Comparison]]]] = {
+METHODS: Final[Mapping[str, tuple[str, Callable[..., RatioComparison]]]] = {
     "mean": ("fieller", compare_units),
     "median": ("order_statistics", compare_medians),
 }
 
 BOUND: Final = (
-    "a speedup that hangs on what they would have taken is a bound (a slower candidate: at "
-    "most), or NaN where it is none"
+    "A speedup that depends on the stopped runs is a bound, or NaN. A slower candidate has at "
+    "most this speedup"
 )
 
 
@@ -174,7 +174,7 @@ def speedup_limits_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         result[name].transpose(*result["n"].dims).values for name in ("n", "lower", "upper")
     )
     level, unit = 100 * float(result.attrs["confidence_level"]), str(result.attrs["unit"])
-    single = (
+    single_unit_text = (
         f"{{cells}} rest on one {unit}: their limits are NaN, since one shows no spread. "
         f"{more_units(result.attrs)}"
     )
@@ -182,11 +182,13 @@ def speedup_limits_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     needed = (
         f"{units_with_limits(level / 100)} {plural(unit)} a side have them"
         if median
-        else f"measure more {plural(unit)}"
+        else f"Measure more {plural(unit)}"
     )
-    open_ended = f"{{cells}} have a limit at {level:.4g} % that is 0 or infinite: {needed}"
+    open_ended = f"{{cells}} have a limit at {level:.4g} % that is 0 or infinite. {needed}."
     ends = (n > 1) & (result.attrs.get(CENSORED) != "bound") & (np.isinf(upper) | (lower <= 0))
-    return count_note("single_unit", single, n == 1), count_note("no_limit", open_ended, ends)
+    return count_note("single_unit", single_unit_text, n == 1), count_note(
+        "no_limit", open_ended, ends
+    )
 
 
 def _open(cells: xr.Dataset, pair: Pair, statistic: str, unit: str | None) -> Bounds:
@@ -408,8 +410,4 @@ def one_side_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     names, of = cell_names(measured & (result["n"] == 0)), int(measured.sum())
     if not names:
         return ()
-    text = (
-        f"{len(names)} of {of} cells have no measured value on one side: {listed(names, 5)}. "
-        "Their answers are NaN."
-    )
-    return (Note("no_value", text, {"cells": len(names), "of": of, "names": names}),)
+    return (one_sided_note(len(names), of, names),)

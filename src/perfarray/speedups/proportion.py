@@ -90,13 +90,16 @@ def accelerated_proportion(
     check_dim(flags, across)
 
     def kernel(values: Floats, risks: Floats) -> tuple[np.ndarray, ...]:
-        counted = ~np.isnan(values)
-        if not np.isin(values[counted], (0.0, 1.0)).all():
+        has_outcome = ~np.isnan(values)
+        if not np.isin(values[has_outcome], (0.0, 1.0)).all():
             raise ValueError(
                 "significant holds values other than True and False (0 and 1, NaN where "
                 "nothing is known)"
             )
-        a, b = np.where(counted, values, 0.0).sum(axis=-1), counted.sum(axis=-1).astype(float)
+        a, b = (
+            np.where(has_outcome, values, 0.0).sum(axis=-1),
+            has_outcome.sum(axis=-1).astype(float),
+        )
         with np.errstate(divide="ignore", invalid="ignore"):
             reliable = a * (1 - a / b) > VALID_ABOVE
         return (
@@ -104,7 +107,7 @@ def accelerated_proportion(
             b,
             a,
             reliable,
-            np.where(counted, risks, 0.0).sum(axis=-1),
+            np.where(has_outcome, risks, 0.0).sum(axis=-1),
         )
 
     result = apply(

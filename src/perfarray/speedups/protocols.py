@@ -34,9 +34,8 @@ USUAL_LEVEL: Final = (
 )
 
 SURELY: Final = (
-    "a speedup is significant only if it is so whatever they would have taken; the mean of a "
-    "stopped candidate cannot conclude, ranks take "
-    "its runs as the slowest"
+    "A speedup is significant only if it is so whatever they would have taken. The mean of a "
+    "candidate with stopped runs cannot conclude. Ranks take its stopped runs as the slowest"
 )
 STOPPED: Final = "Runs were stopped, and what they would have taken decides: no conclusion."
 
@@ -239,7 +238,7 @@ def _test(
         "n_candidate": steps.m,
         "n": np.minimum(steps.n, steps.m),
         "searched": np.isnan(risk),
-        "judged_level": np.round(1 - conclusion.described, 10),
+        "judged_level": np.round(1 - conclusion.described_risk, 10),
     }
 
 
@@ -326,13 +325,13 @@ def _without_claims(result: xr.Dataset, pair: Pair, statistic: str) -> xr.Datase
     They are those of the candidate, and those without a limit.
     """
     candidate, baseline = pair.candidate.bounds, pair.baseline.bounds
-    unable = (candidate.at_least & candidate.at_most) | (baseline.at_least & baseline.at_most)
+    undecidable = (candidate.at_least & candidate.at_most) | (baseline.at_least & baseline.at_most)
     undecided = (
         candidate.at_least | candidate.at_most
         if statistic == "mean"
         else result["speedup"] < 1 / FAR
     )
-    unable = (unable | undecided) & (result["n"] > 0)
+    undecidable = (undecidable | undecided) & (result["n"] > 0)
     blanks: dict[str, Any] = {
         "significant": False,
         "pvalue": np.nan,
@@ -340,8 +339,10 @@ def _without_claims(result: xr.Dataset, pair: Pair, statistic: str) -> xr.Datase
         "protocol": STOPPED,
         "speedup": np.nan,
     }
-    changed = {name: result[name].where(~unable, blank) for name, blank in blanks.items()}
-    changed["confidence_level"] = result["confidence_level"].where(~(unable & result["searched"]))
+    changed = {name: result[name].where(~undecidable, blank) for name, blank in blanks.items()}
+    changed["confidence_level"] = result["confidence_level"].where(
+        ~(undecidable & result["searched"])
+    )
     for name, variable in changed.items():
         old = result[name]
         result = result.assign(

@@ -35,7 +35,7 @@ def densities(scores: xr.DataArray) -> xr.Dataset:
         scores). Coordinates and attrs are those of the scores.
     """
     units = str(scores.attrs.get("units", "1"))
-    named = (
+    variables = (
         outputs(units, ("place",), score="")
         | outputs("", ("place",), density="")
         | outputs(units, ("quartile",), quartiles="")
@@ -50,7 +50,7 @@ def densities(scores: xr.DataArray) -> xr.Dataset:
         density_and_quartiles,
         scores,
         core=[[REPLICATE]],
-        outputs=named,
+        outputs=variables,
         coords=labels,
         attrs=scores.attrs,
     )
@@ -76,18 +76,18 @@ def ratio_histograms(result: xr.Dataset, *, bins: int = 40) -> xr.Dataset:
     """
     number = check_count(bins, "bins")
     name = next(name for name in OBSERVED if name in result)
-    named = outputs("1", ("edge",), edges="") | outputs("1", ("bin",), counts="")
+    variables = outputs("1", ("edge",), edges="") | outputs("1", ("bin",), counts="")
     labels = {"edge": range(number + 1), "bin": range(number)}
-    counted = apply(
+    histograms = apply(
         lambda ratios: histogram(ratios, number),
         result[name],
         core=[[REPLICATE]],
-        outputs=named,
+        outputs=variables,
         coords=labels,
     )
     return (
         result.drop_dims(REPLICATE)
         .rename({OBSERVED[name]: "observed"})
-        .assign(counted)
+        .assign(histograms)
         .assign_attrs(result=name)
     )

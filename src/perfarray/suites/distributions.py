@@ -13,7 +13,7 @@ from perfarray.conventions import RNG_KEY, plural
 from perfarray.numerics.types import Integers
 from perfarray.suites.matching import REPLICATE, count_empty
 from perfarray.suites.numerics.distributions import (
-    Suite,
+    SuiteRuns,
     central_score,
     draw_scores,
     summarise_scores,
@@ -130,11 +130,11 @@ def score_distribution(
     )
     units, drawing = runs.system.data.units, runs.drawing
 
-    def kernel(suite: Suite, cells: Integers) -> tuple[np.ndarray, ...]:
+    def kernel(suite: SuiteRuns, cells: Integers) -> tuple[np.ndarray, ...]:
         return draw_scores(suite, cells, drawing), central_score(suite, mean)
 
-    named = outputs(units, (REPLICATE,), score="") | outputs(units, suite_score="")
-    result = over_cells(kernel, runs, named, {REPLICATE: range(drawing.n_resamples)})
+    variables = outputs(units, (REPLICATE,), score="") | outputs(units, suite_score="")
+    result = over_cells(kernel, runs, variables, {REPLICATE: range(drawing.n_resamples)})
     attrs = runs.describe(random=True) | {"result": "score_distribution", "units": units}
     notes: list[Note | None] = []
     if not is_chunked(result["score"]):
@@ -230,7 +230,7 @@ def five_number_summary(
     exact, drawing = method == "exact", runs.drawing
     bar = cells_bar(runs.cells, "five numbers", show=progress) if exact else None
 
-    def kernel(suite: Suite, cells: Integers) -> tuple[np.ndarray, ...]:
+    def kernel(suite: SuiteRuns, cells: Integers) -> tuple[np.ndarray, ...]:
         if exact:
             five, bounds = exact_numbers(
                 suite, mean, after_each=None if bar is None else bar.update
@@ -246,11 +246,11 @@ def five_number_summary(
         if exact
         else ["standard_deviation"]
     )
-    named = outputs(runs.system.data.units, **dict.fromkeys(names, "")) | outputs(
+    variables = outputs(runs.system.data.units, **dict.fromkeys(names, "")) | outputs(
         n="independent units"
     )
     with nullcontext() if bar is None else bar:
-        result = over_cells(kernel, runs, named, in_key_order=not exact)
+        result = over_cells(kernel, runs, variables, in_key_order=not exact)
     attrs = runs.describe(random=not exact) | {"result": "five_number_summary", "method": method}
     return describe_one(
         result, runs.system, attrs, checks=(MEASURED, "suite_single_runs", *runs.checks)
@@ -263,16 +263,16 @@ def single_runs(result: xr.Dataset) -> tuple[Note | None, ...]:
     unit = str(result.attrs["unit"])
     if result.attrs["result"] == "relative_variation":
         return (single_unit_note(result, "their variation is NaN, since one shows none"),)
-    single, varied = result.variables["n"].values == 1, result.variables["range"].values > 0
+    one_unit, varied = result.variables["n"].values == 1, result.variables["range"].values > 0
     inside = (
         f"the five numbers show the variation inside one {unit} alone, not that between "
         f"{plural(unit)}"
     )
     return (
-        single_unit_note(result, inside, single & varied),
+        single_unit_note(result, inside, one_unit & varied),
         count_note(
             "single_unit",
             f"{{cells}} have a benchmark with a single {unit}, which shows no spread",
-            single & ~varied,
+            one_unit & ~varied,
         ),
     )

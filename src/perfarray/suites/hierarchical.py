@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, LOWER, plural
-from perfarray.numerics.suite import Sides, smallest_number
+from perfarray.numerics.suite import SuiteSides, smallest_number
 from perfarray.suites.matching import describe_two, over_suites, resolve_systems
 from perfarray.suites.numerics.hierarchical import ZEROS, fewest_runs, hierarchical_test
 from perfarray.timings.across import for_each_suite
@@ -117,7 +117,7 @@ def hierarchical_performance_test(
     systems = systems._replace(pair=worst_case(systems.pair))
     lower_is_better = systems.pair.candidate.better == LOWER
 
-    def kernel(units: Sides, _: Any) -> tuple[np.ndarray, ...]:
+    def kernel(units: SuiteSides, _: Any) -> tuple[np.ndarray, ...]:
         larger, smaller = (units.old, units.new) if lower_is_better else (units.new, units.old)
         result = hierarchical_test(larger, smaller, share, level, zeros, TAILS[sides])
         speedup = np.where(result.speedup < 1 / FAR, 0.0, result.speedup)
@@ -130,7 +130,7 @@ def hierarchical_performance_test(
             smallest_number(units),
         )
 
-    named = outputs(
+    variables = outputs(
         confidence="confidence that the candidate is better",
         pvalue="",
         speedup="factor by which the candidate is better at least",
@@ -138,7 +138,7 @@ def hierarchical_performance_test(
         worse_benchmarks="benchmarks that are worse",
         n="independent units on the smaller side",
     )
-    result = over_suites(kernel, systems, named, tested=False)
+    result = over_suites(kernel, systems, variables, tested=False)
     attrs = {
         "result": "hierarchical_performance_test",
         "method": "hpt",
@@ -161,24 +161,24 @@ def too_few_for_ranks(result: xr.Dataset) -> tuple[Note | None, ...]:
         float(attrs["confidence_level"]),
         str(attrs["sides"]),
     )
-    unable = (result["suite_benchmarks"] > 0) & result["confidence"].isnull()
+    no_confidence = (result["suite_benchmarks"] > 0) & result["confidence"].isnull()
     short = result["confidence"].notnull() & result["speedup"].isnull()
     needed = {name: fewest_runs(alpha, tails) for name, tails in TAILS.items()}
     text = (
-        f"{{cells}} have no benchmark with runs enough for a rank-sum p of {alpha:g}: "
-        "confidence and speedup are NaN; "
+        f"{{cells}} have no benchmark with enough runs for a rank-sum p of {alpha:g}. Confidence "
+        "and speedup are NaN. "
     )
-    text += f"measure {needed[sides]} {plural(str(attrs['unit']))} a side"
+    text += f"Measure {needed[sides]} {plural(str(attrs['unit']))} a side"
     text += f", or give sides='one': {needed['one']} do" if needed["one"] < needed[sides] else ""
     text += f". {more_units(attrs, unit=True)}" if (result["n"] == 1).any() else ""
-    least = ceil(-log2(1 - level))
-    few = (
-        f"{{cells}} have fewer than {least} benchmarks with enough runs; a confidence of "
-        f"{level:g} needs them: the speedup is NaN"
+    n_required = ceil(-log2(1 - level))
+    few_benchmarks = (
+        f"{{cells}} have fewer than {n_required} benchmarks with enough runs, which a confidence "
+        f"of {level:g} needs. The speedup is NaN."
     )
     return (
-        count_note("few_runs", text, unable, runs=needed[sides]),
-        count_note("few_benchmarks", few, short, benchmarks=least),
+        count_note("few_runs", text, no_confidence, runs=needed[sides]),
+        count_note("few_units", few_benchmarks, short, benchmarks=n_required),
     )
 
 
@@ -191,15 +191,15 @@ def direction_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         float(result.attrs["alpha"]),
     )
     equal = (
-        f"{{cells}} have no benchmark that differs by its own rank-sum test at {alpha:g}: "
-        "their p is 1 by rule, which does not show "
+        f"{{cells}} have no benchmark that differs by its own rank-sum test at {alpha:g}. Their "
+        "p is 1 by rule, which does not show "
     )
-    equal += "that the sides are equal"
+    equal += "that the sides are equal."
     against = (
-        "{cells} have more benchmarks that are worse than better; only whether the candidate "
-        "is better was tested: exchange the "
+        "{cells} have more benchmarks that are worse than better. Only whether the candidate is "
+        "better was tested. Exchange the "
     )
-    against += "sides to test whether it is worse"
+    against += "sides to test whether it is worse."
     notes = (
         count_note("no_difference", equal, (better == 0) & (worse == 0)),
         count_note("other_direction", against, worse > better),

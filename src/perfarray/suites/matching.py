@@ -9,7 +9,7 @@ import xarray as xr
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.suite import (
     MEANS,
-    Sides,
+    SuiteSides,
     match_sides,
     movement,
     run_statistic,
@@ -31,6 +31,7 @@ from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of, orde
 from perfarray.timings.suite_labels import measured_along, name_suites, suites_hint
 from perfarray.timings.units import (
     describe_unit,
+    one_sided_note,
     unit_depth,
 )
 from perfarray.timings.validation import check_choice, check_count, listed
@@ -39,7 +40,7 @@ from perfarray.timings.zeros import Positive
 
 Result = TypeVar("Result", xr.Dataset, xr.DataArray)
 Names = str | Sequence[str] | None
-Kernel = Callable[[Sides, Any], tuple[np.ndarray, ...]]
+Kernel = Callable[[SuiteSides, Any], tuple[np.ndarray, ...]]
 
 ALTERNATIVES = ("two-sided", "less", "greater")
 INDEPENDENT = (
@@ -167,9 +168,9 @@ def over_suites(
     )
     variables |= {"_matched": Output((across,), "", bool)} | (MOVES if tested else {})
     by_label = [across in output.dims for output in variables.values()]
-    same = same_runs(systems.pair)
+    tied = same_runs(systems.pair)
     copies = (
-        [] if same is None else [same if across in same.dims else same.expand_dims({across: 1})]
+        [] if tied is None else [tied if across in tied.dims else tied.expand_dims({across: 1})]
     )
     copies = [mask.chunk({across: -1}) if is_chunked(mask) else mask for mask in copies]
 
@@ -267,9 +268,9 @@ def describe_two(
         | attrs
     )
     attrs |= {"paired": paired} if paired else {}
-    lacking, n_left_out = _lacking_labels(answers, systems)
+    missing, n_left_out = _lacking_labels(answers, systems)
     attrs |= {"n_incomplete_units": n_left_out} if n_left_out else {}
-    result = result.assign_attrs(attrs | unmatched_attr((*pair.unmatched, *map(str, lacking))))
+    result = result.assign_attrs(attrs | unmatched_attr((*pair.unmatched, *map(str, missing))))
     suites = name_suites(result, array, matched, across, by=True)
     remarks: list[Note | None] = [
         *pair.notes,
@@ -279,16 +280,16 @@ def describe_two(
         pair.stopped_note(ONLY_WORSE),
         suites,
     ]
-    if lacking:
+    if missing:
         hint = suites_hint(array, across) if suites is None else ""
         text = (
-            f"{len(lacking)} of {matched.sizes[across]} along {across!r} are missing in some "
-            f"cells: {listed(lacking)}; each ratio is over the benchmarks measured on both "
+            f"{len(missing)} of {matched.sizes[across]} along {across!r} are missing in some "
+            f"cells: {listed(missing)}. Each ratio is over the benchmarks measured on both "
             f"sides{hint}"
         )
-        remarks.append(Note("unmatched", text, {"labels": list(map(str, lacking)), "dim": across}))
+        remarks.append(Note("unmatched", text, {"labels": list(map(str, missing)), "dim": across}))
     if n_left_out:
-        text = f"{n_left_out} shared units ({unit}) lack some benchmarks and are left out"
+        text = f"{n_left_out} shared units ({unit}) lack some benchmarks and are left out."
         remarks.append(Note("incomplete_units", text, {"units": n_left_out}))
     if "suite_benchmarks" in result and not is_chunked(array):
         remarks.append(_one_sided_note(result["suite_benchmarks"], pair, across))
@@ -307,8 +308,8 @@ def _lacking_labels(answers: xr.Dataset, systems: TwoSystems) -> tuple[list[Hash
     pairs = np.moveaxis(matched.values, axis, -1).reshape(-1, matched.sizes[across])
     sides = (systems.pair.candidate.array, systems.pair.baseline.array)
     either = measured_along(sides[0], across) | measured_along(sides[1], across)
-    lacking = ~pairs[pairs.any(axis=1)].all(axis=0) & either
-    return matched[across].values[lacking].tolist(), int(answers["_incomplete"].sum())
+    incomplete = ~pairs[pairs.any(axis=1)].all(axis=0) & either
+    return matched[across].values[incomplete].tolist(), int(answers["_incomplete"].sum())
 
 
 def measured_on_a_side(pair: Pair, across: str) -> xr.Variable:
@@ -327,11 +328,7 @@ def _one_sided_note(benchmarks: xr.DataArray, pair: Pair, across: str) -> Note |
     if not without.any() or not (benchmarks > 0).any():
         return None
     numbers = int(without.sum()), int(measured.sum())
-    text = (
-        f"{numbers[0]} of {numbers[1]} cells have no benchmark measured on both sides; their "
-        "answers are NaN"
-    )
-    return Note("no_value", text, {"cells": numbers[0], "of": numbers[1]})
+    return one_sided_note(*numbers, missing="benchmark measured on both sides")
 
 
 def along(side: Timings, across: str) -> xr.DataArray:
@@ -350,7 +347,7 @@ def count_empty(empty: xr.DataArray, reason: str) -> Note | None:
     """Count the cells without an answer, if all are so: a cell that nobody measured is no cell."""
     if not empty.all():
         return None
-    return count_note("no_value", f"{{cells}} have {reason}; their answers are NaN", empty)
+    return count_note("no_value", f"{{cells}} have {reason}. Their answers are NaN.", empty)
 
 
 @check("suite_benchmarks")

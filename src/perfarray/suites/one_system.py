@@ -51,38 +51,40 @@ def match_cells(data: Timings, across: str, weighing: Weighing) -> OneSystem:
     dims = [dim for dim in array.dims if dim not in data.levels]
     cell_dims, axis = [str(dim) for dim in dims if dim != across], dims.index(across)
     other_axes = tuple(map(dims.index, cell_dims))
-    present = (~np.isnan(array.data)).any(axis=tuple(map(array.dims.index, data.levels)))
-    measured = present.any(axis=axis, keepdims=True)
-    in_suite = present.any(axis=other_axes, keepdims=True)
-    full = measured & (present | ~in_suite).all(axis=axis, keepdims=True)
-    named = names_one_suite(array, across)
-    by_name = named and full.any()
-    lacking = measured & ~full & by_name
-    counted = (present | ~measured).all(axis=other_axes)
-    counted = (counted & ~by_name) | (in_suite.reshape(-1) & by_name) if named else counted
+    has_data = (~np.isnan(array.data)).any(axis=tuple(map(array.dims.index, data.levels)))
+    measured = has_data.any(axis=axis, keepdims=True)
+    in_suite = has_data.any(axis=other_axes, keepdims=True)
+    full = measured & (has_data | ~in_suite).all(axis=axis, keepdims=True)
+    is_named_suite = names_one_suite(array, across)
+    by_name = is_named_suite and full.any()
+    incomplete = measured & ~full & by_name
+    included = (has_data | ~measured).all(axis=other_axes)
+    included = (
+        (included & ~by_name) | (in_suite.reshape(-1) & by_name) if is_named_suite else included
+    )
     names = [name for name in array.coords if name == across]
-    complete = xr.DataArray(counted, {name: array[name] for name in names}, (across,))
-    without_score = xr.Variable(dims, lacking).isel({across: 0})
+    complete = xr.DataArray(included, {name: array[name] for name in names}, (across,))
+    without_score = xr.Variable(dims, incomplete).isel({across: 0})
     if is_chunked(complete):
         complete = complete.chunk({across: -1})
         array = read_again(data.array, complete)
         array = (
             array.where(~without_score).transpose(*array.dims).assign_attrs(array.attrs)
-            if named
+            if is_named_suite
             else array
         )
         return OneSystem(data._replace(array=array), across, complete, (), weighing)
-    if not counted.any() and present.any():
+    if not included.any() and has_data.any():
         raise ValueError(
-            f"no label of {across!r} was measured in every cell, so no suite is the same for "
-            "all; select cells that have benchmarks in "
-            f"common (dims {tuple(cell_dims)}){suites_hint(array, across)}"
+            f"no label of {across!r} was measured in every cell, so there is no common suite. "
+            "Select cells that have benchmarks in common (dims "
+            f"{tuple(cell_dims)}){suites_hint(array, across)}"
         )
-    missing = () if by_name else label_values(complete, across)[~counted & in_suite.reshape(-1)]
-    if not lacking.any():
+    missing = () if by_name else label_values(complete, across)[~included & in_suite.reshape(-1)]
+    if not incomplete.any():
         return OneSystem(data, across, complete, tuple(map(str, missing)), weighing)
-    absent = xr.DataArray(
-        xr.Variable(dims, lacking & in_suite & ~present),
+    absent_cells = xr.DataArray(
+        xr.Variable(dims, incomplete & in_suite & ~has_data),
         {dim: label_values(array, dim) for dim in dims},
     )
     array = array.where(~without_score).transpose(*array.dims).assign_attrs(array.attrs)
@@ -92,23 +94,23 @@ def match_cells(data: Timings, across: str, weighing: Weighing) -> OneSystem:
         complete,
         (),
         weighing,
-        _incomplete_note(absent, across, int(measured.sum())),
+        _incomplete_note(absent_cells, across, int(measured.sum())),
     )
 
 
-def _incomplete_note(absent: xr.DataArray, across: str, n_cells: int) -> Note:
+def _incomplete_note(absent_cells: xr.DataArray, across: str, n_cells: int) -> Note:
     """Return the note on the cells that lack benchmarks of their suite, and which."""
-    absent = absent.transpose(..., across)
-    lacking = absent.any(across)
-    names, rows = cell_names(lacking), absent.values[lacking.values]
-    benchmarks = [absent[across].values[row].tolist() for row in rows]
-    described = [
+    absent_cells = absent_cells.transpose(..., across)
+    incomplete = absent_cells.any(across)
+    names, rows = cell_names(incomplete), absent_cells.values[incomplete.values]
+    benchmarks = [absent_cells[across].values[row].tolist() for row in rows]
+    texts = [
         f"{name} (no {listed(lacked, 3)})" for name, lacked in zip(names, benchmarks, strict=True)
     ]
-    more = f"; and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    remainder = f"; and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     text = (
         f"{len(names)} of {n_cells} cells lack benchmarks of their suite and have no score: "
-        f"{'; '.join(described[:SHOWN])}{more}. "
+        f"{'; '.join(texts[:SHOWN])}{remainder}. "
         f"times.drop_vars({SUITE!r}) takes the benchmarks that all cells have"
     )
     labels = sorted({str(name) for row in benchmarks for name in row})
@@ -139,15 +141,15 @@ def describe_one(
     left_out = None
     if unmatched:
         text = (
-            f"{len(unmatched)} of {system.complete.size} labels of {across!r} were not "
-            "measured in every cell and are left out of all, "
+            f"{len(unmatched)} of {system.complete.size} labels of {across!r} were not measured "
+            "in every cell. They are left out of all, "
         )
         text += (
             "so that all cells have the same suite: "
             f"{listed(unmatched)}{suites_hint(data.array, across)}"
         )
         left_out = Note("unmatched", text, {"labels": list(unmatched), "dim": across})
-    bounds = data.stopped_note("a score of theirs is a bound, and its spread NaN")
+    bounds = data.stopped_note("Their score is a bound, and its spread is NaN")
     suites = name_suites(result, data.array, system.complete, across, by=True)
     slow = slow_end_note([attrs.get("statistic")], data.better)
     if system.incomplete:

@@ -9,7 +9,7 @@ import xarray as xr
 
 from perfarray.conventions import BENCHMARK, plural
 from perfarray.numerics.bootstrap import Draws
-from perfarray.numerics.suite import Sides, smallest_number
+from perfarray.numerics.suite import SuiteSides, smallest_number
 from perfarray.suites import matching
 from perfarray.suites.numerics.exchanges import most_outcomes
 from perfarray.suites.numerics.randomization import randomization
@@ -27,8 +27,8 @@ from perfarray.timings.weights import Weights
 METHODS = ("monte_carlo", "exact")
 SMALL = 0.05  # the p-value that has to be possible: where none as small is, a note says so
 QUESTION = (
-    "do the runs of both systems come from the same distribution in every benchmark; effects "
-    "that cancel over the suite are not seen"
+    "do the runs of both systems have one distribution in every benchmark? Effects that cancel "
+    "over the suite are not seen"
 )
 
 
@@ -152,7 +152,7 @@ def randomization_test(
     )
     length = _room(systems, score, draws) if distribution else None
 
-    def kernel(sides: Sides, cells: Any) -> tuple[np.ndarray, ...]:
+    def kernel(sides: SuiteSides, cells: Any) -> tuple[np.ndarray, ...]:
         tests = randomization(sides, cells, score, draws, plus_one, length=length)
         return *tests, smallest_number(sides)
 
@@ -166,8 +166,8 @@ def randomization_test(
         in_key_order=draws is not None,
     )
     if length is not None and draws is None and not is_chunked(result["n_exchanges"]):
-        most = int(result["n_exchanges"].max().fillna(0))  # without unused room
-        result = result.isel({matching.REPLICATE: slice(most)}).copy(deep=True)
+        n_exchanges = int(result["n_exchanges"].max().fillna(0))  # without unused room
+        result = result.isel({matching.REPLICATE: slice(n_exchanges)}).copy(deep=True)
     result = result.rename({"statistic": "estimate"})
     result = matching.bounded_result(result, systems, alternative).rename({"estimate": "statistic"})
     attrs: dict[str, Hashable] = {"result": "randomization_test", "method": method}
@@ -190,7 +190,7 @@ def _room(systems: matching.TwoSystems, score: Score, draws: Draws | None) -> in
 
 def _test_outputs(length: int | None) -> dict[str, Output]:
     """Return the variables of the test; with a length the ratio after every exchange."""
-    named = outputs(
+    variables = outputs(
         statistic="candidate / baseline",
         pvalue="",
         smallest_pvalue="p-value of a ratio that no other exchange reaches",
@@ -198,23 +198,24 @@ def _test_outputs(length: int | None) -> dict[str, Output]:
     )
     if length is not None:
         exchanged = "candidate / baseline after an exchange"
-        named |= outputs("1", (matching.REPLICATE,), null_distribution=exchanged)
-    return named | outputs(n="independent units on the smaller side")
+        variables |= outputs("1", (matching.REPLICATE,), null_distribution=exchanged)
+    return variables | outputs(n="independent units on the smaller side")
 
 
 @check("suite_exchanges")
 def too_few_pairs(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells with too few pairs, exchanged together, for a p-value of 5 %."""
-    attrs, least = result.attrs, result["smallest_pvalue"]
+    attrs, smallest_pvalue = result.attrs, result["smallest_pvalue"]
     if not str(attrs["benchmarks"]).startswith("paired"):
         return ()
     unit, units = attrs["paired"], plural(str(attrs["paired"]))
     text = (
-        f"{{cells}} have so few pairs of {units}, exchanged for all benchmarks together, that "
-        f"no p-value can be as small as {SMALL:g}: "
+        f"{{cells}} have too few pairs of {units} for a p-value of {SMALL:g}, since pairs are "
+        "exchanged for all benchmarks together. "
     )
-    text += (
-        f"measure more, or give shared=() if a {unit} does to one benchmark what it does to no "
-        "other"
+    text += f"Measure more, or give shared=() if a {unit} has no common effect on the benchmarks."
+    return (
+        count_note(
+            "few_exchanges", text, smallest_pvalue > SMALL, smallest=float(smallest_pvalue.max())
+        ),
     )
-    return (count_note("few_exchanges", text, least > SMALL, smallest=float(least.max())),)

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK
-from perfarray.numerics.suite import Sides, smallest_numbers
+from perfarray.numerics.suite import SuiteSides, smallest_numbers
 from perfarray.numerics.types import Floats, same_text
 from perfarray.suites import matching
 from perfarray.suites.numerics import required_runs as numerics
@@ -31,8 +31,7 @@ from perfarray.timings.weights import Weights
 RUNS = "runs"
 
 QUESTION = (
-    "how many runs of every benchmark, as many on both sides, make the interval of the ratio "
-    "as narrow as asked"
+    "how many runs of every benchmark, on each side, make the interval of the ratio this narrow"
 )
 
 
@@ -150,7 +149,7 @@ def required_runs(
         weights=shares,
     )
 
-    def kernel(sides: Sides, cells: Any) -> tuple[np.ndarray, ...]:
+    def kernel(sides: SuiteSides, cells: Any) -> tuple[np.ndarray, ...]:
         result = numerics.required_runs(
             sides, cells, score, draws, method, width=target, start=first
         )
@@ -175,10 +174,10 @@ def required_runs(
     measured = matching.measured_on_a_side(systems.pair, across).set_dims(dict(remark.sizes))
     result["remark"] = remark.where(measured.transpose(*remark.dims), "")
     checks = ("suite_start", "suite_pilot", *systems.movement_checks(shared_units))
-    described = matching.describe_two(
+    answer = matching.describe_two(
         result.drop_vars("_unused"), systems, attrs, _note_unused(result), checks=checks
     )
-    return described.drop_vars("suite_benchmarks")
+    return answer.drop_vars("suite_benchmarks")
 
 
 def _most(systems: matching.TwoSystems, start: int) -> int:
@@ -188,18 +187,20 @@ def _most(systems: matching.TwoSystems, start: int) -> int:
     """
     nest, depth = systems.pair.candidate.levels, systems.depth
     sides = (systems.pair.candidate, systems.pair.baseline)
-    most = min(
+    max_runs = min(
         int(np.prod([side.array.sizes[name] for name in nest[: depth + 1]])) for side in sides
     )
-    if most < start:
+    if max_runs < start:
         attrs = describe_unit(systems.pair.candidate, depth)
         remedy = (
-            f". {more_units(attrs, unit=True)}" if most == 1 else "; lower start=, or measure more"
+            f". {more_units(attrs, unit=True)}"
+            if max_runs == 1
+            else "; lower start=, or measure more"
         )
         raise ValueError(
-            f"start={start} runs, and the data have {most} units ({nest[depth]}) a side{remedy}"
+            f"start={start} runs, and the data have {max_runs} units ({nest[depth]}) a side{remedy}"
         )
-    return most
+    return max_runs
 
 
 def _remarks(search: numerics.RequiredRuns, n: Floats, first: int) -> np.ndarray:
@@ -216,15 +217,15 @@ def _remarks(search: numerics.RequiredRuns, n: Floats, first: int) -> np.ndarray
         elif not len(widths):
             remarks[cell] = "the runs show no interval"
         else:
-            enough = f"{extrapolated:.0f} would do, if they vary as these do"
+            extrapolation = f"{extrapolated:.0f} would do, if they vary as these do"
             remarks[cell] = f"with all {runs} runs the interval is {widths[-1]:.3g} wide; "
             remarks[cell] += (
-                "ten million runs would not do either" if np.isnan(extrapolated) else enough
+                "ten million runs would not do either" if np.isnan(extrapolated) else extrapolation
             )
     return remarks
 
 
-def _unused(sides: Sides, used: Floats) -> Floats:
+def _unused(sides: SuiteSides, used: Floats) -> Floats:
     """Count the runs of every suite beyond the fewest that a benchmark has on a side."""
     runs = sum(
         np.where(sides.matched, (~np.isnan(side)).sum(axis=-1), 0).sum(axis=-1)
@@ -247,7 +248,7 @@ def _note_unused(result: xr.Dataset) -> Note | None:
     where = f"in {cells} of {unused.size} cells " if unused.size > 1 else ""
     explanation = f"as many are taken of every benchmark and side, and the fewest are {sides}"
     return Note(
-        "unused_runs",
+        "unused",
         f"{where}{runs} runs are not used: {explanation}",
         {"cells": cells, "of": unused.size, "runs": runs},
     )
@@ -256,16 +257,16 @@ def _note_unused(result: xr.Dataset) -> Note | None:
 @check("suite_start")
 def fewer_than_start(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells with too few runs to begin with."""
-    fewest, start = (
+    n_available, start = (
         np.minimum(result["n_candidate"], result["n_baseline"]),
         int(result.attrs["start"]),
     )
     text = (
         f"{{cells}} have fewer than start={start} runs of some benchmark "
-        f"({result.attrs['unit']}s); their answers are NaN"
+        f"({result.attrs['unit']}s). Their answers are NaN"
     )
-    text += f". {more_units(result.attrs, unit=True)}" if (fewest == 1).any() else ""
-    return (count_note("fewer_than_start", text, (fewest > 0) & (fewest < start), start=start),)
+    text += f". {more_units(result.attrs, unit=True)}" if (n_available == 1).any() else ""
+    return (count_note("few_units", text, (n_available > 0) & (n_available < start), start=start),)
 
 
 @check("suite_pilot")

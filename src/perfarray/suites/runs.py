@@ -10,7 +10,7 @@ from perfarray.numerics.levels import unit_means
 from perfarray.numerics.suite import MEANS, common_movement
 from perfarray.numerics.types import Floats, Integers
 from perfarray.suites.matching import INDEPENDENT, Names
-from perfarray.suites.numerics.distributions import Drawing, Suite, arrange
+from perfarray.suites.numerics.distributions import Drawing, SuiteRuns, arrange
 from perfarray.suites.one_system import OneSystem, match_cells
 from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.labels import label_values
@@ -92,17 +92,17 @@ def resolve_runs(
 
 
 def over_cells(
-    kernel: Callable[[Suite, Integers], tuple[np.ndarray, ...]],
+    kernel: Callable[[SuiteRuns, Integers], tuple[np.ndarray, ...]],
     runs: Runs,
     outputs: dict[str, Output],
     coords: dict[str, Any] | None = None,
     *,
-    most: int | None = None,
+    max_joint: int | None = None,
     in_key_order: bool = True,
 ) -> xr.Dataset:
     """Give a formula the runs of the matched benchmarks and the keys of the cells.
 
-    At most `most` levels are drawn jointly.
+    At most `max_joint` levels are drawn jointly.
 
     The common movement of units of benchmarks that share none is added to what the formula returns.
     Where random numbers are drawn, benchmarks come in an order that depends on their labels alone,
@@ -114,18 +114,18 @@ def over_cells(
     joint = next(
         (number for number, level in enumerate(data.levels) if level not in data.shared), depth
     )
-    joint = joint if most is None else min(joint, most)
+    joint = joint if max_joint is None else min(joint, max_joint)
     labels = label_values(array, across)
     order = order_of_labels(labels) if in_key_order else np.arange(len(labels))
     shares = runs.system.weighing.shares_of(labels)
 
     def arranged(values: Floats, cells: Any, complete: Any) -> tuple[np.ndarray, ...]:
         positions = order[complete.reshape(-1)[order]]
-        chosen = values.take(positions, axis=values.ndim - depth - 1)
-        units = unit_means(chosen, depth)
+        cell_values = values.take(positions, axis=values.ndim - depth - 1)
+        units = unit_means(cell_values, depth)
         units = units.reshape(-1, *units.shape[-2:])
         movement = (np.full(len(units), np.nan),) * 2 if shared else common_movement(units)
-        suite = arrange(chosen, depth, value_depth, joint)
+        suite = arrange(cell_values, depth, value_depth, joint)
         suite = (
             suite
             if shares is None

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, EXECUTION
-from perfarray.numerics.suite import MEANS, Sides, run_statistic, suite_mean, suite_units
+from perfarray.numerics.suite import MEANS, SuiteSides, run_statistic, suite_mean, suite_units
 from perfarray.numerics.types import Floats, Mask
 from perfarray.suites import matching
 from perfarray.suites.numerics.ratios import ratio_intervals
@@ -147,9 +147,9 @@ def suite_score(
         scores = scores.reshape(values.shape[:-depth])
         return (suite_mean(scores, mean, weights=None if shares is None else shares[complete]),)
 
-    named = outputs(data.units, estimate=f"{weighing.name(mean)} mean over {across}")
+    variables = outputs(data.units, estimate=f"{weighing.name(mean)} mean over {across}")
     result = apply(
-        kernel, array, system.complete, core=[[across, *data.levels], [across]], outputs=named
+        kernel, array, system.complete, core=[[across, *data.levels], [across]], outputs=variables
     )
     attrs = describe_unit(data, unit_index) | {
         "result": "suite_score",
@@ -300,7 +300,7 @@ def score_ratio_interval(
         learn=prior is not None,
     )
 
-    def kernel(sides: Sides, cells: Any) -> tuple[np.ndarray, ...]:
+    def kernel(sides: SuiteSides, cells: Any) -> tuple[np.ndarray, ...]:
         return ratio_intervals(
             sides, cells, score, draws, method, without=sensitivity, length=length
         )
@@ -331,13 +331,13 @@ def _check_prior(
     prior: str | None, method: str, weights: Weights | None, random_benchmarks: bool, joint: bool
 ) -> None:
     """Raise for choices that do not go with variances learned from the suite."""
-    others = {
+    choices = {
         "method": None if method == "t" else method,
         "weights": weights,
         "random_benchmarks": random_benchmarks or None,
         "shared": joint or None,
     }
-    conflicts = [f"{name}={value!r}" for name, value in others.items() if value is not None]
+    conflicts = [f"{name}={value!r}" for name, value in choices.items() if value is not None]
     if prior is not None and conflicts:
         raise ValueError(
             f"{', '.join(conflicts)} does not go with prior={prior!r}, which is for t of fixed, "
@@ -347,7 +347,7 @@ def _check_prior(
 
 def _ratio_outputs(across: str, length: int) -> dict[str, Output]:
     """Return the variables of a ratio of scores; with `across` those without each benchmark."""
-    named = outputs(
+    variables = outputs(
         estimate="candidate / baseline",
         lower="",
         upper="",
@@ -358,11 +358,11 @@ def _ratio_outputs(across: str, length: int) -> dict[str, Output]:
     )
     if across:
         without = ("estimate_without", "lower_without", "upper_without")
-        named |= outputs("1", (across,), **dict.fromkeys(without, ""))
+        variables |= outputs("1", (across,), **dict.fromkeys(without, ""))
     if length:
         redrawn = "candidate / baseline, redrawn"
-        named |= outputs("1", (matching.REPLICATE,), distribution=redrawn)
-    return named
+        variables |= outputs("1", (matching.REPLICATE,), distribution=redrawn)
+    return variables
 
 
 def _open_without(result: xr.Dataset, systems: matching.TwoSystems) -> xr.Dataset:
@@ -370,9 +370,9 @@ def _open_without(result: xr.Dataset, systems: matching.TwoSystems) -> xr.Datase
     if not systems.pair.bounded:
         return result
     bounds = matching.matched_bounds(result, systems)
-    others = Bounds(*(side.sum(systems.across) > side for side in bounds))
+    other_bounds = Bounds(*(side.sum(systems.across) > side for side in bounds))
     names = {f"{name}_without": name for name in ("estimate", "lower", "upper")}
-    bounded = bound_interval(result[list(names)].rename(names), others, lowest=0.0)
+    bounded = bound_interval(result[list(names)].rename(names), other_bounds, lowest=0.0)
     return result.assign({name: bounded[plain] for name, plain in names.items()})
 
 
@@ -385,7 +385,7 @@ def without_limits(result: xr.Dataset) -> tuple[Note | None, ...]:
     return (
         count_note(
             "single_unit",
-            f"{{cells}} rest on one {_unit(result)}: {consequence}; measure more of them",
+            f"{{cells}} rest on one {_unit(result)}: {consequence}. Measure more of them.",
             result["n"] == 1,
         ),
     )
@@ -396,8 +396,8 @@ def too_few(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Return notes on too few units for the bootstrap, or too few replicates."""
     attrs, method = result.attrs, str(result.attrs["method"])
     level = two_sided_level(float(attrs["confidence_level"]), str(attrs["alternative"]))
-    few = few_units(result.variables["n"], method, f"units ({_unit(result)})")
-    return few, few_replicates(int(attrs["n_resamples"]), method, level)
+    unit_notes = few_units(result.variables["n"], method, f"units ({_unit(result)})")
+    return unit_notes, few_replicates(int(attrs["n_resamples"]), method, level)
 
 
 def _unit(result: xr.Dataset) -> str:

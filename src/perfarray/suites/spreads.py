@@ -9,7 +9,7 @@ import xarray as xr
 
 from perfarray.numerics.types import Integers
 from perfarray.suites.distributions import DRAWN, METHODS, PAPER
-from perfarray.suites.numerics.distributions import Drawing, Suite, units_of
+from perfarray.suites.numerics.distributions import Drawing, SuiteRuns, units_of
 from perfarray.suites.numerics.relative_variation import (
     AIM,
     FEW,
@@ -133,22 +133,25 @@ def relative_variation(
     of_runs = resolve_best(statistic, data.better)
     bar = cells_bar(runs.cells, "variation", show=progress)
 
-    def kernel(suite: Suite, cells: Integers) -> tuple[np.ndarray, ...]:
+    def kernel(suite: SuiteRuns, cells: Integers) -> tuple[np.ndarray, ...]:
         return _variation(suite, cells, of_runs, drawing, method, aim=aim, bar=bar)
 
-    named = outputs(data.units, performance="", standard_deviation="")
-    named |= outputs(
+    variables = outputs(data.units, performance="", standard_deviation="")
+    variables |= outputs(
         relative_variation="",
         monte_carlo_error="standard error by chance, a share of the variation",
         n="independent units",
     )
     with nullcontext() if bar is None else bar:
         result = over_cells(
-            kernel, runs, named | {"drawn": Output((), "", bool), "_draws": Output()}, most=1
+            kernel,
+            runs,
+            variables | {"drawn": Output((), "", bool), "_draws": Output()},
+            max_joint=1,
         )
     attrs = runs.describe(random=True) | {"result": "relative_variation", "method": method}
     attrs |= {"statistic": statistic}
-    attrs = _describe_drawn(attrs, result, named=n_resamples is not None)
+    attrs = _describe_drawn(attrs, result, draws_requested=n_resamples is not None)
     checks = (
         MEASURED,
         "suite_single_runs",
@@ -161,7 +164,7 @@ def relative_variation(
 
 
 def _variation(
-    suite: Suite,
+    suite: SuiteRuns,
     cells: Integers,
     statistic: str,
     drawing: Drawing,
@@ -199,17 +202,17 @@ def _variation(
 
 
 def _describe_drawn(
-    attrs: dict[str, Hashable], result: xr.Dataset, *, named: bool
+    attrs: dict[str, Hashable], result: xr.Dataset, *, draws_requested: bool
 ) -> dict[str, Hashable]:
     """Return attrs that say what was drawn, or of a lazy result what may be.
 
-    `named` if the caller named a number of draws.
+    `draws_requested` if the caller named a number of draws.
     """
     method = attrs["method"]
     if is_chunked(result["drawn"]):
         return (
             attrs
-            if named or method != "exact"
+            if draws_requested or method != "exact"
             else {name: value for name, value in attrs.items() if name != "n_resamples"}
         )
     any_drawn, all_drawn = (
@@ -218,11 +221,11 @@ def _describe_drawn(
     )
     if method == "exact" and any_drawn:
         attrs = attrs | {"method": "monte_carlo" if all_drawn else "exact, monte_carlo"}
-    described = attrs | {"n_resamples": int(result["_draws"].max())}
+    drawn_attrs = attrs | {"n_resamples": int(result["_draws"].max())}
     return (
-        described
+        drawn_attrs
         if any_drawn
-        else {name: value for name, value in described.items() if name not in DRAWN}
+        else {name: value for name, value in drawn_attrs.items() if name not in DRAWN}
     )
 
 
@@ -234,8 +237,8 @@ def redrawn_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         float(result["monte_carlo_error"].where(without_form).max()) if without_form.any() else 0.0
     )
     text = (
-        f"{{cells}} have no closed form (more than {FEW} units, of several runs or of a "
-        "harmonic mean): their spread is that of redrawn "
-        f"experiments, with a standard error of {100 * error:.1f} % of it at most"
+        f"{{cells}} have no closed form (more than {FEW} units, of several runs or of a harmonic "
+        "mean). Their spread is that of redrawn experiments. Its standard error is at most "
+        f"{100 * error:.1f} % of it."
     )
     return (count_note("redrawn", text, without_form, error=error),)

@@ -123,8 +123,8 @@ def _laid_out(
 
 def _attrs(table: Table) -> dict[Hashable, Any]:
     """Return the attrs of the whole."""
-    named = {FORMAT: table.format, METRIC: table.metric}
-    attrs: dict[Hashable, Any] = {name: text for name, text in named.items() if text}
+    texts = {FORMAT: table.format, METRIC: table.metric}
+    attrs: dict[Hashable, Any] = {name: text for name, text in texts.items() if text}
     return attrs | table.counts | table.attrs
 
 
@@ -173,9 +173,9 @@ def _check_single(flat: Integers, names: list[str], table: Table, shape: tuple[i
         for name, i in zip(names, index, strict=True)
     )
     raise ValueError(
-        f"{len(repeats)} rows repeat a cell that already has a value, the first at {cell}; "
-        "name the column that tells them apart as a "
-        "dim or a level (binary, session, execution, iteration)"
+        f"{len(repeats)} rows repeat a cell that already has a value. The first is {cell}. Name "
+        "the column that tells them apart as a dim or a level (binary, session, execution, "
+        "iteration)"
     )
 
 
@@ -234,10 +234,10 @@ def _descriptor_variable(
 
     Unknown values are `unknown`, or NaN among numbers.
     """
-    stated = [value for value in descriptor.values.values() if value is not None]
+    non_missing = [value for value in descriptor.values.values() if value is not None]
     numeric = all(
         isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < EXACT
-        for value in stated
+        for value in non_missing
     )
     dims = list(descriptor.dims)
     by_key = dict(descriptor.values)

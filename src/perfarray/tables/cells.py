@@ -54,8 +54,10 @@ class ColumnCells(NamedTuple):
 
     def cut(self) -> "ColumnCells":
         """Return the cells of the combinations that have several."""
-        several = np.bincount(self.combinations)[self.combinations] > 1
-        return ColumnCells(self.combinations[several], self.labels[several], self.runs[several])
+        is_repeated = np.bincount(self.combinations)[self.combinations] > 1
+        return ColumnCells(
+            self.combinations[is_repeated], self.labels[is_repeated], self.runs[is_repeated]
+        )
 
     @property
     def are_ragged(self) -> bool:
@@ -118,14 +120,16 @@ class ColumnCells(NamedTuple):
 
 
 def cut_into_cells(
-    codes: Integers, others: Sequence[Integers], units: Integers | None = None
+    codes: Integers, other_codes: Sequence[Integers], units: Integers | None = None
 ) -> ColumnCells:
     """Return the cells that codes cut the combinations of other columns into.
 
     Their runs are rows, or `units`.
     """
     combinations = (
-        pd.factorize(joint_codes(others)[0])[0] if others else np.zeros(len(codes), dtype=np.intp)
+        pd.factorize(joint_codes(other_codes)[0])[0]
+        if other_codes
+        else np.zeros(len(codes), dtype=np.intp)
     )
     width = int(codes.max(initial=-1)) + 1
     cell_of_row = combinations.astype(np.int64) * width + codes

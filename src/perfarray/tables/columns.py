@@ -121,6 +121,14 @@ def column_of(values: Iterable[Any]) -> Column:
     return Column(codes=codes.astype(np.intp, copy=False), labels=labels.tolist())
 
 
+def codes_of(values: "pd.Series | npt.NDArray[Any]") -> Integers:
+    """Code values by first appearance; a missing one is a label, too."""
+    # pandas makes an index of the labels of a Series, which takes longer than to code a small one.
+    if isinstance(values, pd.Series) and isinstance(values.dtype, np.dtype):
+        values = values.to_numpy()
+    return pd.factorize(values, use_na_sentinel=False)[0]
+
+
 def constant_column(label: Any, rows: int) -> Column:
     """Return the same label for every row."""
     return Column(codes=np.zeros(rows, dtype=np.intp), labels=[label])
@@ -142,17 +150,17 @@ def number_within(parents: Sequence[Integers], labels: npt.ArrayLike) -> Integer
     """
     keys = np.asarray(labels)
     parent, count = joint_codes(parents) if parents else (np.zeros(len(keys), dtype=np.intp), 1)
-    most = _most_codes(len(keys))
+    code_limit = _most_codes(len(keys))
     # Whole numbers that lie close together are codes already.
     low = int(keys.min()) if len(keys) and np.can_cast(keys.dtype, np.intp) else None
-    width = most + 1 if low is None else int(keys.max()) - low + 1
-    if low is not None and count * width <= most:
+    width = code_limit + 1 if low is None else int(keys.max()) - low + 1
+    if low is not None and count * width <= code_limit:
         codes = keys.astype(np.intp, copy=False)
         codes = codes - low if low else codes
     else:
         codes, distinct = pd.factorize(keys, sort=True, use_na_sentinel=False)
         codes, width = codes.astype(np.intp, copy=False), len(distinct)
-    if count * width > most:
+    if count * width > code_limit:
         return (
             pd.Series(codes)
             .groupby(parent, sort=False)

@@ -16,7 +16,7 @@ import pandas as pd
 from perfarray.conventions import HISTORY
 from perfarray.numerics.types import Integers, Mask
 from perfarray.tables.cells import ColumnCells, cut_into_cells
-from perfarray.tables.columns import Column, are_distinct, joint_codes
+from perfarray.tables.columns import Column, are_distinct, codes_of, joint_codes
 from perfarray.tables.number_texts import parse_numbers
 from perfarray.tables.roles import are_whole, depends_only_on
 from perfarray.timings.dates import dates_of
@@ -94,6 +94,8 @@ def column_roles(
         decided while runs of unlike settings would be pooled without it. The message gives both
         ways to name it.
     """
+    if not columns:
+        return ColumnRoles([], [], [], [])
     decision = _Decision(columns, labels, repetitions, level)
     texts = [name for name in columns if not _is_quantity(columns[name]) or name in HISTORY]
     free_texts = _free_texts(decision, texts)
@@ -134,12 +136,8 @@ class _Decision:
         level: str,
     ) -> None:
         self.columns, self.level = columns, level
-        self.codes = {
-            name: pd.factorize(series, use_na_sentinel=False)[0] for name, series in columns.items()
-        }
-        self.nest = [
-            pd.factorize(series, use_na_sentinel=False)[0] for series in repetitions.values()
-        ]
+        self.codes = {name: codes_of(series) for name, series in columns.items()}
+        self.nest = [codes_of(series) for series in repetitions.values()]
         self.named = [column.codes for column in labels.values()]
         self.dims: dict[str, Integers] = {}
         self.varying: list[str] = []
@@ -173,20 +171,22 @@ class _Decision:
                 return quantity or _n_combinations([*units[:-1], codes]) == _n_combinations(units)
         return False
 
-    def cells(self, name: str, others: Sequence[Integers], *, units: bool = True) -> ColumnCells:
+    def cells(
+        self, name: str, other_codes: Sequence[Integers], *, units: bool = True
+    ) -> ColumnCells:
         """Return the cells that a column cuts the combinations of other columns into.
 
         Runs are units of the outermost named level. They are rows where no level is named, and
         where labels are thrown on the rows of units: nearly all units would have each of these
         labels.
         """
-        cells = cut_into_cells(self.codes[name], others)
+        cells = cut_into_cells(self.codes[name], other_codes)
         if not (self.nest and units):
             return cells
-        in_units = cut_into_cells(self.codes[name], [*others, self.nest[0]])
+        in_units = cut_into_cells(self.codes[name], [*other_codes, self.nest[0]])
         if len(in_units.cut().runs) and not in_units.are_designed:
             return cells
-        return cut_into_cells(self.codes[name], others, self.nest[0])
+        return cut_into_cells(self.codes[name], other_codes, self.nest[0])
 
     def may_group(self, name: str) -> bool:
         """Return whether a column may cut runs into groups: labels recur and are not measured."""
@@ -230,14 +230,18 @@ def _free_texts(decision: _Decision, texts: Sequence[str]) -> set[str]:
     grouping = [name for name in decision.columns if name not in free and decision.may_group(name)]
     designed = [name for name in grouping if decision.cells(name, decision.named).are_designed]
     for name in candidates:
-        others = [
+        other_codes = [
             *decision.named,
-            *(decision.codes[other] for other in designed or grouping if other != name),
+            *(
+                decision.codes[column_name]
+                for column_name in designed or grouping
+                if column_name != name
+            ),
         ]
         # The only labels of a table are no remark.
-        if name in free or not others or decision.describes(name, quantity=False):
+        if name in free or not other_codes or decision.describes(name, quantity=False):
             continue
-        cells, amount = decision.cells(name, others), _is_amount(decision.columns[name])
+        cells, amount = decision.cells(name, other_codes), _is_amount(decision.columns[name])
         if amount and (is_measured(name) or not (cells.are_crossed and cells.are_designed)):
             free.add(name)
             continue
@@ -318,9 +322,9 @@ def roles_note(roles: ColumnRoles, level: str, n_copies: int = 0) -> Note | None
     sentences = []
     if roles.numberings:
         sentences.append(
-            f"column {listed(roles.numberings)} is a dim, which is compared and never "
-            "averaged; if it numbers repetitions, rename it "
-            f"{level!r}, or give to_timings(..., {level}={roles.numberings[0]!r})"
+            f"column {listed(roles.numberings)} is a dim, which is compared and never averaged. "
+            f"If it numbers repetitions, rename it {level!r}, or give to_timings(..., "
+            f"{level}={roles.numberings[0]!r})"
         )
     if dims:
         sentences.append(
@@ -381,13 +385,13 @@ def copied_rows(
     """
     if not repetitions or level in repetitions:
         return None
-    units = [pd.factorize(series, use_na_sentinel=False)[0] for series in repetitions.values()]
+    units = [codes_of(series) for series in repetitions.values()]
     cell_of_row, count = joint_codes([*(column.codes for column in labels.values()), *units])
     if are_distinct(cell_of_row, count):
         return None
     copies = frame.duplicated().to_numpy()
-    rest = cell_of_row[~copies]
-    return copies if copies.any() and are_distinct(rest, count) else None
+    remaining_cells = cell_of_row[~copies]
+    return copies if copies.any() and are_distinct(remaining_cells, count) else None
 
 
 def _is_amount(series: pd.Series) -> bool:

@@ -183,16 +183,16 @@ def _joined_columns(
         values = np.concatenate([array.astype(float if numeric else object) for array in arrays])
         dim_sets = {table.columns[name][0] if name in table.columns else () for table in tables}
         dims = dim_sets.pop() if len(dim_sets) == 1 else ()
-        single = not numeric and len(dims) == 1 and dims[0] in labels
+        has_one_dim = not numeric and len(dims) == 1 and dims[0] in labels
         same_dims = len(tables) == 1 or (
-            single and depends_only_on(pd.factorize(values)[0], [labels[dims[0]].codes])
+            has_one_dim and depends_only_on(pd.factorize(values)[0], [labels[dims[0]].codes])
         )
         if name in names_of_units and len(tables) > 1:
             codes, names = pd.factorize(values, use_na_sentinel=False)
-            placed = level_labels(
+            unit_names = level_labels(
                 Column(codes=codes, labels=names.tolist()), names_of_units[name], labels, levels
             )
-            joined |= {name: placed} if placed else {}
+            joined |= {name: unit_names} if unit_names else {}
             continue
         joined[name] = (dims if same_dims else (*labels, *levels), values)
     return joined
@@ -212,7 +212,7 @@ def _joined_descriptors(
         for labels, positions in zip(extra, levels, strict=True)
     ]
     positions: list[dict[str, Sequence[Any]]] = []
-    absent = {dim: [UNKNOWN] for dim in _names(table.labels for table in tables)}
+    default_labels = {dim: [UNKNOWN] for dim in _names(table.labels for table in tables)}
     for name in _names(table.descriptors for table in tables):
         descriptors = [table.descriptors.get(name, UNSTATED) for table in tables]
         if (
@@ -237,7 +237,8 @@ def _joined_descriptors(
                 positions,
             ):
                 along = [
-                    {dim: absent.get(dim, [0]) for dim in dims} | position for position in positions
+                    {dim: default_labels.get(dim, [0]) for dim in dims} | position
+                    for position in positions
                 ]
                 spread = [
                     _spread(completed(descriptor, table), dims, choices)
@@ -307,10 +308,10 @@ def _places(tables: Sequence[Table], telling: Collection[str]) -> list[dict[str,
         if name not in telling and located:
             codes = np.concatenate([codes for _, codes in located])
             starts = np.cumsum([0, *(len(codes) for _, codes in located)])[:-1]
-            least, most = (
+            firsts, lasts = (
                 reduce.reduceat(codes, starts).tolist() for reduce in (np.minimum, np.maximum)
             )
-            for (position, _), first, last in zip(located, least, most, strict=True):
+            for (position, _), first, last in zip(located, firsts, lasts, strict=True):
                 position[name] = range(first, last + 1)
     return positions
 
@@ -324,14 +325,14 @@ def _widened(
     """
     yield dims
     names = [name for name in _names(positions) if name not in dims]
-    single = [
+    constant_names = [
         name
         for name in names
         if all(len(position.get(name, (UNKNOWN,))) == 1 for position in positions)
     ]
-    yield (*dims, *single)
+    yield (*dims, *constant_names)
     labels = _names(table.labels for table in tables)
-    yield (*dims, *(name for name in names if name in single or name in labels))
+    yield (*dims, *(name for name in names if name in constant_names or name in labels))
 
 
 def _merged(
@@ -383,11 +384,11 @@ def _spread(
 
 def _joined_attrs(tables: Sequence[Table]) -> dict[str, Hashable]:
     """Return the attrs that agree in all tables that have them."""
-    stated = {
+    values_by_name = {
         name: [table.attrs[name] for table in tables if name in table.attrs]
         for name in _names(table.attrs for table in tables)
     }
-    return {name: values[0] for name, values in stated.items() if alike(values)}
+    return {name: values[0] for name, values in values_by_name.items() if alike(values)}
 
 
 def alike(values: Sequence[Any]) -> bool:

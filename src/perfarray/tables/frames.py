@@ -31,7 +31,7 @@ from perfarray.tables.measured import (
     value_columns,
 )
 from perfarray.tables.roles import check_unit, stated_direction
-from perfarray.timings.notes import keep_notes
+from perfarray.timings.notes import add_notes
 from perfarray.timings.resolve import Data, check_names
 from perfarray.timings.validation import listed
 from perfarray.timings.values import direction_of
@@ -134,13 +134,13 @@ def to_timings(
         flat, value=value, units=units, better=better, level=level, shared=shared, dims=dims
     )
     check_values(columns)
-    return keep_notes(build(columns), *columns.notes)
+    return add_notes(build(columns), *columns.notes)
 
 
 def _column_name(name: Any) -> str:
     """Return the name of a column as text; names of several levels are joined."""
-    parts = name if isinstance(name, tuple) else (name,)
-    return "_".join(filter(None, (str(part).strip() for part in parts)))
+    labels = name if isinstance(name, tuple) else (name,)
+    return "_".join(filter(None, (str(label).strip() for label in labels)))
 
 
 def _pandas(table: Any) -> pd.DataFrame:
@@ -164,11 +164,11 @@ def _recognised(
     frame: pd.DataFrame, units: str | Mapping[str, str], dims: Mapping[str, str]
 ) -> tuple[pd.DataFrame, dict[str, str], dict[str, str]]:
     """Return a table in the units of its columns, its value columns by metric, and units."""
-    stated = {"units": units} if isinstance(units, str) and units != SECONDS else {}
+    metadata = {"units": units} if isinstance(units, str) and units != SECONDS else {}
     try:
-        frame, stated, factors = in_one_unit(frame, stated)
+        frame, metadata, factors = in_one_unit(frame, metadata)
         columns = value_columns(
-            (name for name in frame.columns if name not in dims.values()), stated
+            (name for name in frame.columns if name not in dims.values()), metadata
         )
     except ValueError as error:
         raise ValueError(

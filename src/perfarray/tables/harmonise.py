@@ -43,8 +43,8 @@ def _same_units(tables: Sequence[Table]) -> list[Table]:
             units.setdefault(name, set()).add(metric.units)
     differing = {
         name
-        for name, several in units.items()
-        if len(several) > 1 or {f"{name}_{TIME}", f"{name}_{THROUGHPUT}"} & units.keys()
+        for name, distinct_units in units.items()
+        if len(distinct_units) > 1 or {f"{name}_{TIME}", f"{name}_{THROUGHPUT}"} & units.keys()
     }
     if not differing:
         return list(tables)
@@ -205,8 +205,8 @@ def _overlap(tables: Sequence[Table], dims: Sequence[str]) -> bool:
 
 def _cells(table: Table, dims: Sequence[str]) -> set[tuple[Any, ...]]:
     """Return the combinations of labels a table has measurements of."""
-    absent = constant_column(UNKNOWN, len(table))
-    columns = [table.labels.get(name, absent) for name in dims]
+    unknown_column = constant_column(UNKNOWN, len(table))
+    columns = [table.labels.get(name, unknown_column) for name in dims]
     varying = [column for column in columns if len(column.labels) > 1]
     if len(varying) <= 1:
         return set(product(*(column.labels for column in columns)))

@@ -17,7 +17,7 @@ from perfarray.tables.concatenation import UNSTATED, alike, join_tables
 from perfarray.tables.harmonise import promoted
 from perfarray.tables.roles import depends_only_on, fewest_dims, stated_direction
 from perfarray.timings.marks import as_mark
-from perfarray.timings.notes import NOTES, first_of_each_code, keep_notes, notes
+from perfarray.timings.notes import NOTES, add_notes, first_of_each_code, notes
 from perfarray.timings.resolve import Data, metrics_of
 from perfarray.timings.validation import check_choice, listed
 
@@ -111,7 +111,7 @@ def join(first: Data, second: Data, /, *others: Data, along: str | None = None) 
             if level in result.dims
         }
     )
-    return keep_notes(
+    return add_notes(
         _as_given(result, datasets),
         *first_of_each_code([note for times in datasets for note in notes(times)]),
     )
@@ -304,10 +304,10 @@ def _dims_of(
     had = {dim for times in datasets if name in times.coords for dim in times.coords[name].dims}
     codes = {dim: column.codes for dim, column in joined.labels.items()} | joined.levels
     dims = tuple(dim for dim in codes if dim in had)
-    enough = depends_only_on(
+    are_sufficient = depends_only_on(
         pd.factorize(values, use_na_sentinel=False)[0], [codes[dim] for dim in dims]
     )
-    return dims if enough else fewest_dims(values, joined.labels, joined.levels)
+    return dims if are_sufficient else fewest_dims(values, joined.labels, joined.levels)
 
 
 def _telling(tables: Sequence[Table]) -> list[str]:
@@ -340,10 +340,9 @@ def _refuse_repeats(joined: Table, tables: Sequence[Table]) -> None:
     telling = _telling(tables)
     hint = f" (they differ in {listed(telling)})" if telling else ""
     raise ValueError(
-        f"{int(repeats.sum())} cells were measured in several of the timings, the first at "
-        f"{cell}; if these are further repetitions, name "
-        'the level they are of, along="session" or another; else give each a label, '
-        f"assign_coords(version=...){hint}"
+        f"{int(repeats.sum())} cells were measured in several of the timings. The first is "
+        f'{cell}. If these are repetitions, name their level: along="session" or another. Else '
+        f"give each a label: assign_coords(version=...){hint}"
     )
 
 

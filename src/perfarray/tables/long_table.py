@@ -18,7 +18,7 @@ from perfarray.conventions import (
     MARKS,
     seconds_factor,
 )
-from perfarray.tables.columns import Column, Table, in_seconds, level_order
+from perfarray.tables.columns import Column, Table, codes_of, in_seconds, level_order
 from perfarray.tables.compared import ColumnRoles, column_roles, copied_rows, describes, roles_note
 from perfarray.tables.measured import value_column
 from perfarray.tables.roles import (
@@ -30,6 +30,7 @@ from perfarray.tables.roles import (
     limit_column,
     mark_column,
     metric_column,
+    missing_label_notes,
     numbered_levels,
     placed_column,
 )
@@ -66,10 +67,10 @@ def table_of(
     frame = without_blanks(frame, value.values())
     claimed = {*value.values(), *(dims or {}).values()}
     unclaimed = [name for name in (*COMPARED, *LEVELS) if name not in claimed]
-    named = {name: name for name in unclaimed if name in frame.columns} | dict(dims or {})
-    _check_columns(frame, [*value.values(), *named.values()])
-    if "file" in named and "file" not in (dims or {}) and _determines_files(frame, named, level):
-        del named["file"]
+    axes = {name: name for name in unclaimed if name in frame.columns} | dict(dims or {})
+    _check_columns(frame, [*value.values(), *axes.values()])
+    if "file" in axes and "file" not in (dims or {}) and _determines_files(frame, axes, level):
+        del axes["file"]
     if len(frame) == 0:
         raise ValueError("the table has no rows; give one row per measurement")
     check_names(level, "level")
@@ -79,29 +80,29 @@ def table_of(
         measured[name], note = metric_column(frame[column], name, units.get(name, "1"), better)
         value_notes.append(note)
     marks = {mark: mark_column(frame[mark]) for mark in MARKS if mark in frame.columns}
-    taken = {*value.values(), *named.values(), *marks}
-    beside = {str(name): frame[name] for name in frame.columns if name not in taken}
-    if CENSORED_AT in beside:
+    used_columns = {*value.values(), *axes.values(), *marks}
+    remaining = {str(name): frame[name] for name in frame.columns if name not in used_columns}
+    if CENSORED_AT in remaining:
         factor = seconds_factor(next(iter(measured.values())).units)
-        limits = limit_column(beside[CENSORED_AT])
-        beside[CENSORED_AT] = limits * (1.0 if factor is None else factor)
-    arranged = _arranged({name: frame[column] for name, column in named.items()}, beside, level)
+        remaining[CENSORED_AT] = limit_column(remaining[CENSORED_AT]) * (factor or 1.0)
+    arranged = _arranged({name: frame[column] for name, column in axes.items()}, remaining, level)
     copies = copied_rows(frame, arranged.labels, arranged.repetitions, arranged.numbered)
     if copies is not None:
         roles: dict[str, Any] = {"value": value, "units": units, "better": better, "dims": dims}
         roles |= {"level": level, "shared": shared, "n_copies": int(copies.sum())}
         return table_of(frame[~copies].reset_index(drop=True), **roles)
     levels = numbered_levels(arranged.labels, arranged.repetitions, level, len(frame), common)
-    labels, beside = arranged.labels, arranged.beside
-    columns = {name: placed_column(series, labels, levels) for name, series in beside.items()}
+    labels, remaining = arranged.labels, arranged.remaining
+    columns = {name: placed_column(series, labels, levels) for name, series in remaining.items()}
     for name in levels.keys() & arranged.names.keys():
         if names := level_labels(arranged.names[name], name, labels, levels):
             columns[label_name(name)] = names
-    failed, failure_note = failed_by_exit_code(beside, marks)
+    failed, failure_note = failed_by_exit_code(remaining, marks)
     notes = [
         roles_note(arranged.roles, arranged.numbered, n_copies),
         *value_notes,
         failure_note,
+        *missing_label_notes(frame, labels, axes),
         *_other_units(value, units),
         *(check_unit(name, units.get(name, "1")) for name in value),
     ]
@@ -117,21 +118,21 @@ def table_of(
     )
 
 
-def _determines_files(frame: pd.DataFrame, named: Mapping[str, str], level: str) -> bool:
+def _determines_files(frame: pd.DataFrame, axes: Mapping[str, str], level: str) -> bool:
     """Return whether labels of other dims say which of several files a row is from.
 
     A dim of files would only multiply the cells then.
     """
-    others = [
-        column for name, column in named.items() if name not in (BENCHMARK, "file", *LEVELS, level)
+    grouping_columns = [
+        column for name, column in axes.items() if name not in (BENCHMARK, "file", *LEVELS, level)
     ]
-    files = pd.factorize(frame["file"], use_na_sentinel=False)[0]
-    codes = [pd.factorize(frame[column], use_na_sentinel=False)[0] for column in others]
-    return files.max(initial=0) > 0 and bool(others) and depends_only_on(files, codes)
+    files = codes_of(frame["file"])
+    codes = [codes_of(frame[column]) for column in grouping_columns]
+    return files.max(initial=0) > 0 and bool(grouping_columns) and depends_only_on(files, codes)
 
 
 class Arranged(NamedTuple):
-    """The columns that are not measured: labels, repetitions by level, and what stays beside.
+    """The columns that are not measured: labels, repetitions by level, and all remaining columns.
 
     `names` are the names of the repetitions.
     """
@@ -139,53 +140,57 @@ class Arranged(NamedTuple):
     labels: dict[str, Column]
     repetitions: dict[str, pd.Series]
     names: dict[str, Column]
-    beside: dict[str, pd.Series]
+    remaining: dict[str, pd.Series]
     roles: ColumnRoles
     numbered: str  # the level that rows are numbered along
 
 
 def _arranged(
-    named: Mapping[str, pd.Series], beside: Mapping[str, pd.Series], level: str
+    axes: Mapping[str, pd.Series], remaining: Mapping[str, pd.Series], level: str
 ) -> Arranged:
     """Return columns by their roles: those that were named, and those that were not."""
-    nest = {name: column for name, column in named.items() if name in LEVELS or name == level}
+    nest = {name: column for name, column in axes.items() if name in LEVELS or name == level}
     repetitions = dict(sorted(nest.items(), key=lambda item: level_order(item[0])))
     # A table that perfarray wrote has the names of units beside their numbers.
     names = {
-        name: label_column(beside.get(label_name(name), column))
+        name: label_column(remaining.get(label_name(name), column))
         for name, column in repetitions.items()
         if name != ITERATION
     }
-    beside = {name: column for name, column in beside.items() if name not in map(label_name, names)}
+    remaining = {
+        name: column for name, column in remaining.items() if name not in map(label_name, names)
+    }
     numbered = next((name for name in (level, ITERATION) if name not in repetitions), level)
     descriptors = {
-        name: column for name, column in named.items() if name in DESCRIPTORS and name not in nest
+        name: column for name, column in axes.items() if name in DESCRIPTORS and name not in nest
     }
     labels = {
         name: label_column(column)
-        for name, column in named.items()
+        for name, column in axes.items()
         if name not in (*nest, *descriptors)
     }
     roles = column_roles(
-        {name: beside[name] for name in beside if name not in (CENSORED_AT, LOOPS)},
+        {name: remaining[name] for name in remaining if name not in (CENSORED_AT, LOOPS)},
         labels,
         repetitions,
         numbered,
     )
-    labels |= {name: label_column(beside[name]) for name in roles.dims}
-    described = {
+    labels |= {name: label_column(remaining[name]) for name in roles.dims}
+    descriptor_columns = {
         name: column
         for name, column in descriptors.items()
         if describes(column, labels, repetitions)
     }
     labels |= {
-        name: label_column(column) for name, column in descriptors.items() if name not in described
+        name: label_column(column)
+        for name, column in descriptors.items()
+        if name not in descriptor_columns
     }
     return Arranged(
         labels,
         repetitions,
         names,
-        {name: beside[name] for name in beside if name not in labels} | described,
+        {name: remaining[name] for name in remaining if name not in labels} | descriptor_columns,
         roles,
         numbered,
     )
@@ -210,19 +215,19 @@ def _other_units(metrics: Mapping[str, str], units: Mapping[str, str]) -> list[N
     """Return notes on columns whose name ends in another unit of time than the stated one."""
     notes = []
     for name, column in metrics.items():
-        stated = units.get(name, "1")
+        metric_unit = units.get(name, "1")
         ending = re.search(r"(?:^|[_\s(\[])(ns|us|µs|ms|s|sec|min)[)\]]?$", str(column))
         factor = seconds_factor(ending.group(1)) if ending else None
-        if ending and factor is not None and seconds_factor(stated) not in (None, factor):
+        if ending and factor is not None and seconds_factor(metric_unit) not in (None, factor):
             sentence = (
-                f"column {column!r} is taken to be in {stated!r}, as units= says; if its name "
+                f"column {column!r} is taken to be in {metric_unit!r}, as units= says; if its name "
                 f"is right, give units={ending.group(1)!r}"
             )
             notes.append(
                 Note(
-                    "other_unit",
+                    "unknown_unit",
                     sentence,
-                    {"column": column, "units": stated, "named": ending.group(1)},
+                    {"column": column, "units": metric_unit, "named": ending.group(1)},
                 )
             )
     return notes

@@ -84,10 +84,12 @@ def is_time_of_no_unit(name: str) -> bool:
     return match is not None and seconds_factor(match[2]) is None
 
 
-def value_columns(columns: Iterable[str], stated: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+def value_columns(
+    columns: Iterable[str], metadata: Mapping[str, str]
+) -> dict[str, tuple[str, str]]:
     """Return the column and the unit of each variable, the main one first.
 
-    `stated` may name `units` of the values, `metric`, the column that holds them, and `measured`,
+    `metadata` may name `units` of the values, `metric`, the column that holds them, and `measured`,
     further columns of values with a unit in brackets; they must agree with the names of the
     columns.
     """
@@ -105,10 +107,10 @@ def value_columns(columns: Iterable[str], stated: Mapping[str, str]) -> dict[str
             )
         measured[metric] = (name, unit)
         units_by_name[metric] = by_name
-    for name in filter(None, stated.get(MEASURED, "").split("; ")):
+    for name in filter(None, metadata.get(MEASURED, "").split("; ")):
         metric, unit = name_and_unit(name)
         measured[metric], units_by_name[metric] = (name, unit), True
-    main = stated.get("metric")
+    main = metadata.get("metric")
     if main is not None and main not in measured:
         if main not in names:
             raise ValueError(
@@ -122,17 +124,17 @@ def value_columns(columns: Iterable[str], stated: Mapping[str, str]) -> dict[str
             "has no column of values: expected one of "
             f"{listed([*VALUES, *UNITS_AS_NAMES], 30)}; it has {listed(names, 30)}"
         )
-    if "units" in stated:
+    if "units" in metadata:
         metric = main or next(
             (name for name in (TIME, THROUGHPUT) if name in measured), next(iter(measured))
         )
         column, unit = measured[metric]
-        if units_by_name[metric] and seconds_factor(unit) != seconds_factor(stated["units"]):
+        if units_by_name[metric] and seconds_factor(unit) != seconds_factor(metadata["units"]):
             raise ValueError(
-                f"says its units are {stated['units']!r}, and its column of values is "
+                f"says its units are {metadata['units']!r}, and its column of values is "
                 f"{column!r}; one of them is wrong"
             )
-        measured[metric] = (column, stated["units"])
+        measured[metric] = (column, metadata["units"])
     first = main or next((name for name in (TIME, THROUGHPUT) if name in measured), None)
     return {first: measured[first], **measured} if first else measured
 
@@ -166,7 +168,7 @@ def proposed_arguments(frame: pd.DataFrame) -> str:
 
 
 def in_one_unit(
-    frame: pd.DataFrame, stated: Mapping[str, str]
+    frame: pd.DataFrame, metadata: Mapping[str, str]
 ) -> tuple[pd.DataFrame, dict[str, str], "pd.Series[float] | None"]:
     """Take the column of units off a table.
 
@@ -175,7 +177,7 @@ def in_one_unit(
     """
     column = next((name for name in frame.columns if str(name).lower() in UNITS_OF_ROWS), None)
     if column is None:
-        return frame, dict(stated), None
+        return frame, dict(metadata), None
     cells, frame = frame[column], frame.drop(columns=column)
     location = f"column {column!r}"
     if cells.isna().any():
@@ -186,19 +188,19 @@ def in_one_unit(
     texts = cells.astype(str).str.strip()
     units = list(texts.unique())
     if len(units) == 1:
-        if stated.get("units", units[0]) != units[0]:
+        if metadata.get("units", units[0]) != units[0]:
             raise ValueError(
-                f"says its units are {stated['units']!r}, and {location} says {units[0]!r}; "
+                f"says its units are {metadata['units']!r}, and {location} says {units[0]!r}; "
                 "one of them is wrong"
             )
-        return frame, {**stated, "units": units[0]}, None
+        return frame, {**metadata, "units": units[0]}, None
     factors = texts.map(dict(zip(units, map(seconds_factor, units), strict=True)))
-    if "units" in stated or factors.isna().any():
+    if "units" in metadata or factors.isna().any():
         raise ValueError(
             f"{location} has rows in {listed(units)}, which cannot be brought to one unit; of "
             f"time are {KNOWN_TIMES}"
         )
-    return frame, {**stated, "units": SECONDS}, factors.astype(float)
+    return frame, {**metadata, "units": SECONDS}, factors.astype(float)
 
 
 def scaled(frame: pd.DataFrame, column: str, factors: "pd.Series[float] | None") -> pd.DataFrame:

@@ -156,18 +156,18 @@ def _read(text: str, group: str, point: str) -> float | None:
     text = text.translate(SAME_MARKS)
     mantissa, exponent_mark, exponent = text.replace("E", "e").partition("e")
     sign = mantissa[:1] if mantissa[:1] in ("+", "-") else ""
-    whole, _, fraction = mantissa.removeprefix(sign).partition(point)
-    groups = whole.split(group) if group else [whole]
+    integer, _, fraction = mantissa.removeprefix(sign).partition(point)
+    groups = integer.split(group) if group else [integer]
     if len(groups) > 1 and (
         groups[0].startswith("0")
         or not 1 <= len(groups[0]) <= 3
-        or any(len(part) != 3 for part in groups[1:])
+        or any(len(piece) != 3 for piece in groups[1:])
     ):
         return None
     digits = "".join(groups)
     exponent_digits = exponent.lstrip("+-") if exponent_mark else "0"
     if not (digits + fraction) or not all(
-        part.isascii() and part.isdigit() for part in (digits + fraction, exponent_digits)
+        piece.isascii() and piece.isdigit() for piece in (digits + fraction, exponent_digits)
     ):
         return None
     return float(f"{sign}{digits or '0'}.{fraction or '0'}e{exponent if exponent_mark else '0'}")

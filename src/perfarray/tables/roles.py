@@ -55,7 +55,8 @@ KNOWN_TIMES = (
 def label_column(series: pd.Series) -> Column:
     """Code the labels of a dim by first appearance.
 
-    A missing label is `unknown`, a date is written as in files.
+    A missing label is `unknown`, or `missing` beside a label `unknown`; a date is written as in
+    files.
     """
     if pd.api.types.is_datetime64_any_dtype(series):
         series = series.map(
@@ -66,16 +67,48 @@ def label_column(series: pd.Series) -> Column:
     if has_missing:
         codes, labels = pd.factorize(series, use_na_sentinel=False)
     # pandas makes decimals of whole numbers where one is missing.
-    whole = (
+    are_integers = (
         has_missing and labels.dtype.kind == "f" and are_whole(labels[~np.isnan(labels)].to_numpy())
     )
-    names = [
-        UNKNOWN if pd.isna(label) else label.item() if isinstance(label, np.generic) else label
-        for label in labels
-    ]
-    if whole:
-        names = [label if label == UNKNOWN else int(label) for label in names]
+    names = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    if has_missing:
+        missing = _missing_label(names)
+        names = [
+            missing if pd.isna(label) else int(label) if are_integers else label for label in names
+        ]
     return Column(codes=codes.astype(np.intp, copy=False), labels=names)
+
+
+def _missing_label(labels: Sequence[Any]) -> str:
+    """Return a label for rows that have none, which no other row has."""
+    return next(
+        name
+        for name in (UNKNOWN, "missing", *(f"missing_{n}" for n in range(2, len(labels) + 2)))
+        if name not in labels
+    )
+
+
+def missing_label_notes(
+    frame: pd.DataFrame, labels: Mapping[str, Column], columns: Mapping[str, str]
+) -> list[Note]:
+    """Return notes on columns that have a label `unknown`, and rows without a label."""
+    notes = []
+    for dim, column in labels.items():
+        if UNKNOWN not in column.labels:
+            continue
+        series = frame[columns.get(dim, dim)]
+        missing = series.isna().to_numpy()
+        label = column.labels[column.codes[missing.argmax()]]
+        if missing.any() and label != UNKNOWN:
+            rows = int(missing.sum())
+            text = (
+                f"Column {series.name!r} has the label {UNKNOWN!r}, and {number_of(rows, 'row')} "
+                f"without a label. Such rows get the label {label!r}. Where they belong to "
+                f"{UNKNOWN!r}, write that label."
+            )
+            values = {"column": str(series.name), "label": label, "rows": rows}
+            notes.append(Note("missing_label", text, values))
+    return notes
 
 
 def are_whole(numbers: Floats) -> bool:
@@ -375,12 +408,12 @@ def level_labels(
         else objects([str(label) for label in column.labels])
     )
     values = names[column.codes]
-    counted = (
+    is_counter = (
         not outer
         and numeric
         and any(np.array_equal(values, levels[level] + start) for start in (0, 1))
     )
-    return None if counted else (tuple(dims), values)
+    return None if is_counter else (tuple(dims), values)
 
 
 def fewest_dims(
@@ -394,15 +427,15 @@ def fewest_dims(
     """
     codes = pd.factorize(values, use_na_sentinel=False)[0]
     by = {name: column.codes for name, column in labels.items()} | dict(levels)
-    single: list[tuple[str, ...]] = [(), *((name,) for name in labels)]
-    for dims in single:
+    candidates: list[tuple[str, ...]] = [(), *((name,) for name in labels)]
+    for dims in candidates:
         if depends_only_on(codes, [by[name] for name in dims]):
             return dims
     if depends_only_on(codes, [by[name] for name in labels]):
         dims = tuple(labels)
         for name in labels:
-            fewer = tuple(other for other in dims if other != name)
-            dims = fewer if depends_only_on(codes, [by[other] for other in fewer]) else dims
+            fewer = tuple(dim for dim in dims if dim != name)
+            dims = fewer if depends_only_on(codes, [by[dim] for dim in fewer]) else dims
         return dims
     nest = list(levels)
     down_to = [(*labels, *nest[:depth]) for depth in range(1, len(nest) + 1)]

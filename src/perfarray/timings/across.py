@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ParamSpec, TypeVar, cast
@@ -13,6 +14,7 @@ import xarray as xr
 from perfarray.conventions import BENCHMARK, CENSORED_AT, LEVELS, MARKS, SUITE
 from perfarray.timings.apply import Kernel, Output, apply, is_chunked
 from perfarray.timings.crossed import label_name
+from perfarray.timings.labels import labels_like
 from perfarray.timings.metrics import concat_results
 from perfarray.timings.notes import NOTES, Note, collecting_notes, with_notes
 from perfarray.timings.resolve import Data, check_dim
@@ -42,7 +44,7 @@ R = TypeVar("R")
 
 
 def check_across(
-    across: str, array: xr.DataArray, nest: tuple[str, ...], compared: str | None = None
+    across: str, array: xr.DataArray, nest: tuple[str, ...], compared_dim: str | None = None
 ) -> None:
     """Raise where `across` is a level, the dim compared, or missing.
 
@@ -53,7 +55,7 @@ def check_across(
             f"across={across!r} is a level of the nest {nest}; a suite averages over a dim "
             "that is not"
         )
-    if across == compared:
+    if across == compared_dim:
         raise ValueError(
             f"across={across!r} is the dim compared; a suite averages over another: give "
             "across=, or call what is compared otherwise: "
@@ -125,8 +127,8 @@ def for_each_suite(function: Callable[P, R]) -> Callable[P, R]:
             str(kwargs.get("across", kwargs.get("features", BENCHMARK))),
         )
         times = cast(Data, args[0] if args else kwargs.get(first))
-        several = _suites_apart(times, across, args[1:], kwargs) if by is None else None
-        if by is None and several is None:
+        suites_note = _suites_apart(times, across, args[1:], kwargs) if by is None else None
+        if by is None and suites_note is None:
             return function(*args, **kwargs)
         by = SUITE if by is None else str(by)
         labels = suites_of(times, by, across)
@@ -151,7 +153,7 @@ def for_each_suite(function: Callable[P, R]) -> Callable[P, R]:
                 _described(answer, times, across) if one_system else answer,
                 *notes,
                 unmatched,
-                several,
+                suites_note,
             ),
         )
 
@@ -183,12 +185,12 @@ def _suites_apart(
     dims = [str(name) for name in dims_of(times, SUITE) if name != across]
     reference, dim = baseline[0] if baseline else kwargs.get("baseline"), kwargs.get("dim")
     if dims and not isinstance(reference, xr.DataArray | xr.Dataset):
-        named = (
+        baseline_dims = (
             [dim]
             if dim is not None
             else [name for name in dims if reference in times.indexes.get(name, ())]
         )
-        if set(named) & set(dims):
+        if set(baseline_dims) & set(dims):
             return None
     return several_suites_note(times, across)
 
@@ -210,11 +212,11 @@ def _described(answer: Any, times: Data, across: str) -> Any:
         if name not in answer.coords and {*times.coords[name].dims} <= {*answer.dims} - {across}
     ]
     coords = times.coords.to_dataset()[names].drop_vars([*times.dims], errors="ignore")
-    chosen = {}
+    indexers = {}
     for dim in coords.dims:
         if dim in answer.indexes and not answer.indexes[dim].equals(times.indexes[dim]):
-            chosen[dim] = times.indexes[dim].get_indexer(answer.indexes[dim])
-    return answer.assign_coords(coords.isel(chosen).variables)
+            indexers[dim] = times.indexes[dim].get_indexer(answer.indexes[dim])
+    return answer.assign_coords(coords.isel(indexers).variables)
 
 
 def _concat_suites(results: Mapping[str, Any], by: str, times: Data) -> Any:
@@ -233,12 +235,14 @@ def _concat_suites(results: Mapping[str, Any], by: str, times: Data) -> Any:
             order[dim] = times.indexes[dim][times.indexes[dim].isin(list(union))]
     if not order:
         return concat_results(suites, by, list(results))
-    present, dims = (
+    coord_names, dims = (
         {name for result in suites for name in result.coords} - {by},
         {dim for result in suites for dim in result.dims},
     )
-    described = {name: {*dims_of(times, name)} for name in present}
-    names = [name for name, along in described.items() if along & order.keys() and along <= dims]
+    dims_by_coord = {name: {*dims_of(times, name)} for name in coord_names}
+    names = [
+        name for name, along in dims_by_coord.items() if along & order.keys() and along <= dims
+    ]
     # Joined without these coordinates, which would be reindexed one by one.
     joined = concat_results(
         [result.drop_vars({*names} - order.keys(), errors="ignore") for result in suites],
@@ -259,25 +263,35 @@ def suite_row_for_each(function: Callable[P, xr.Dataset]) -> Callable[P, xr.Data
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> xr.Dataset:
         coordinate, across = kwargs.pop("by", None), str(kwargs.get("across", BENCHMARK))
-        several = (
+        suites_note = (
             None
             if coordinate is not None
             else _suites_apart(cast(Data, args[0]), across, args[1:], kwargs)
         )
-        if coordinate is None and several is None:
+        if coordinate is None and suites_note is None:
             return function(*args, **kwargs)
         by, keywords = SUITE if coordinate is None else str(coordinate), one_key(function, kwargs)
         labels = suites_of(cast(Data, args[0]), by, across)
         with collecting_notes() as all_notes:
             answer: xr.Dataset = function(*args, **cast(Any, keywords))
-        present = answer[across].values
+        labels_in_answer = answer[across].values
         labels = {
             name: members
             for name, members in (
-                (name, members[np.isin(members, present)]) for name, members in labels.items()
+                (name, members[np.isin(members, labels_in_answer)])
+                for name, members in labels.items()
             )
             if len(members)
         }
+        if controls := kwargs.get("controls"):  # those of all suites serve each
+            common = np.isin(
+                labels_in_answer,
+                labels_like(cast(Any, controls), labels_in_answer.tolist(), "controls"),
+            )
+            labels = {
+                name: labels_in_answer[np.isin(labels_in_answer, members) | common]
+                for name, members in labels.items()
+            }
         # What is known of machines and settings is said of the rows of benchmarks.
         bare = tuple(
             _without_descriptors(side, by) if isinstance(side, xr.DataArray | xr.Dataset) else side
@@ -298,7 +312,7 @@ def suite_row_for_each(function: Callable[P, xr.Dataset]) -> Callable[P, xr.Data
         notes = [note for note in all_notes if note.code not in SUITE_NOTES] + [
             note for note in suite_notes if note.code in SUITE_NOTES
         ]
-        return with_notes(result, *notes, several)
+        return with_notes(result, *notes, suites_note)
 
     return cast(Callable[P, xr.Dataset], wrapper)
 
@@ -314,7 +328,8 @@ def _results_by_suite(
     function: Any, args: Any, kwargs: Any, labels: dict[str, Any], by: str, across: str
 ) -> tuple[dict[str, Any], list[Note]]:
     """Return the results of a function for each suite, and their notes, which name the suite."""
-    results, by_code, errors, reason = {}, dict[str, dict[str, Note]](), list[str](), ""
+    results, errors, reason = {}, list[str](), ""
+    by_code = dict[tuple[str, int], dict[str, Note]]()
     for label, names in labels.items():
         with collecting_notes() as notes:
             positional = [select_suite(argument, by, across, label, names) for argument in args]
@@ -327,8 +342,11 @@ def _results_by_suite(
             except TooFew as error:
                 errors.append(label)
                 reason = str(error)
-        for note in notes:
-            by_code.setdefault(note.code, {}).setdefault(label, note)
+        # A suite may have several notes of one code: each stays.
+        numbers: Counter[str] = Counter()
+        for note in {(note.code, note.message): note for note in notes}.values():
+            by_code.setdefault((note.code, numbers[note.code]), {})[label] = note
+            numbers[note.code] += 1
     gathered = [joined_notes(by_label, by) for by_label in by_code.values()]
     if errors:
         text = (
@@ -337,7 +355,7 @@ def _results_by_suite(
         )
         if not results:
             raise TooFew(text)
-        gathered.append(Note("suites_without_answer", text, {by: errors}))
+        gathered.append(Note("unanswered", text, {by: errors}))
     return results, gathered
 
 

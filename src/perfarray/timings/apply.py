@@ -26,9 +26,8 @@ BLOCK = 1 << 21
 # Cells from which on the memory of an answer is checked beforehand, and what makes it smaller
 MANY = 1 << 16
 ENOUGH = (
-    "ask for fewer replicates (n_resamples=), of fewer cells at once (times.isel), or lazily "
-    "and in chunks (times.chunk), and write the "
-    "answer to Zarr"
+    "ask for fewer replicates (n_resamples=), or of fewer cells at once (times.isel). Or work "
+    "lazily in chunks (times.chunk), and write the answer to Zarr"
 )
 
 # A formula: takes arrays with their core axes last, returns one array for each variable
@@ -44,9 +43,11 @@ class Output(NamedTuple):
     long_name: str = ""
 
 
-def outputs(units: str = "1", dims: tuple[str, ...] = (), /, **named: str) -> dict[str, Output]:
+def outputs(
+    units: str = "1", dims: tuple[str, ...] = (), /, **long_names: str
+) -> dict[str, Output]:
     """Return outputs of one unit along the same dims, by name, with their long names."""
-    return {name: Output(dims, units, long_name=text) for name, text in named.items()}
+    return {name: Output(dims, units, long_name=text) for name, text in long_names.items()}
 
 
 def apply(

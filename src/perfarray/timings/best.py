@@ -42,7 +42,7 @@ def slow_end_note(statistics: Iterable[object], better: str) -> Note | None:
     names = " and ".join(repr(name) for name in slow)
     take = "takes" if len(slow) == 1 else "take"
     text = (
-        f"higher is better here: {names} {take} the slowest runs, which were disturbed most; "
-        "use 'best' for the least disturbed ones"
+        f"Higher is better here, so {names} {take} the slowest runs, which were disturbed most. "
+        "Use 'best' for the least disturbed ones."
     )
-    return Note("slow_end", text, {"statistics": slow})
+    return Note("direction", text, {"statistics": slow})

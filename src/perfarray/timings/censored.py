@@ -37,9 +37,8 @@ def with_limits(array: xr.DataArray, mask: xr.DataArray) -> xr.DataArray:
 
 # The consequence for a ratio of means
 ONLY_WORSE = (
-    "the stopped side is never called better or equivalent, the limit towards what is not "
-    "known is open, and where both sides were stopped "
-    "nothing is concluded"
+    "The stopped side is never called better or equivalent. The limit towards what is not known "
+    "is open. Nothing is concluded where both sides were stopped"
 )
 
 
@@ -150,8 +149,8 @@ def left_out_note(number: int) -> Note:
         else (f"{number or ''} runs that were".lstrip(), "are")
     )
     text = (
-        f"{runs} stopped at a limit (censored) {are} left out: the answer is of those that "
-        "ended, which flatters"
+        f"{runs} stopped at a limit (censored) {are} left out. The answer is of runs that ended, "
+        "and is too good."
     )
     return Note("censored", text, {"runs": number})
 
@@ -176,19 +175,19 @@ def stopped_note(numbers: Mapping[str, int], unlimited: int, better: str, conseq
         for name, number in numbers.items()
         if number
     ]
-    single = sum(numbers.values()) == 1
+    is_one_run = sum(numbers.values()) == 1
     text = (
-        f"{' and '.join(sides) or 'runs'} {'was' if single else 'were'} stopped at a limit and "
-        f"count{'s' if single else ''} as "
+        f"{' and '.join(sides) or 'runs'} {'was' if is_one_run else 'were'} stopped at a limit and "
+        f"count{'s' if is_one_run else ''} as "
     )
-    text += f"{'at least' if better == LOWER else 'at most'} that: "
+    text += f"{'at least' if better == LOWER else 'at most'} that. "
     if unlimited:
         text += (
-            f"{unlimited} without a limit ({CENSORED_AT}, or the value of the run), so that "
-            "nothing is known of their means; "
+            f"{unlimited} have no limit ({CENSORED_AT}, or the value of the run): nothing is "
+            "known of their means. "
         )
     return Note(
         "censored",
-        text + consequence,
+        f"{text}{consequence}.",
         {**numbers, "unlimited": unlimited} if unlimited else dict(numbers),
     )

@@ -44,8 +44,8 @@ def evenly_chunked(
     return array.copy(data=_chunked(array.variable, target).data).assign_coords(coords)
 
 
-def read_again(array: xr.DataArray, after: xr.DataArray) -> xr.DataArray:
-    """Return a lazy array whose chunks are computed anew when `after`, in one chunk, is known.
+def read_again(array: xr.DataArray, awaited: xr.DataArray) -> xr.DataArray:
+    """Return a lazy array whose chunks are computed anew when `awaited`, in one chunk, is known.
 
     Else all would wait for it in memory.
 
@@ -56,17 +56,17 @@ def read_again(array: xr.DataArray, after: xr.DataArray) -> xr.DataArray:
     from dask.base import clone_key
     from dask.highlevelgraph import HighLevelGraph
 
-    before, known = array.data, after.data
-    graph = convert_legacy_graph(dict(before.__dask_graph__()))
-    keys = {key: clone_key(key, known.name) for key in graph}
-    last = TaskRef((known.name, *(0 for _ in known.shape)))
+    data, awaited_data = array.data, awaited.data
+    graph = convert_legacy_graph(dict(data.__dask_graph__()))
+    keys = {key: clone_key(key, awaited_data.name) for key in graph}
+    last = TaskRef((awaited_data.name, *(0 for _ in awaited_data.shape)))
     tasks = {}
     for key, task in graph.items():
-        again = task.substitute(keys, key=keys[key])
-        tasks[keys[key]] = again if task.dependencies else Task(keys[key], _first, again, last)
-    name = clone_key(before.name, known.name)
-    graph = HighLevelGraph.from_collections(name, tasks, dependencies=[known])
-    return array.copy(data=Array(graph, name, before.chunks, meta=before._meta))  # type: ignore[no-untyped-call]
+        clone = task.substitute(keys, key=keys[key])
+        tasks[keys[key]] = clone if task.dependencies else Task(keys[key], _first, clone, last)
+    name = clone_key(data.name, awaited_data.name)
+    graph = HighLevelGraph.from_collections(name, tasks, dependencies=[awaited_data])
+    return array.copy(data=Array(graph, name, data.chunks, meta=data._meta))  # type: ignore[no-untyped-call]
 
 
 def _first(value: object, _: object) -> object:
@@ -86,7 +86,7 @@ def storable(times: Data) -> Data:
     pieces = [
         lazy[name].chunksizes for name in sorted(lazy, key=lambda name: name in times.data_vars)
     ]
-    lengths = {dim: max(length) for each in pieces for dim, length in each.items()}
+    lengths = {dim: max(length) for piece in pieces for dim, length in piece.items()}
     even = {name: _chunked(variable, lengths) for name, variable in lazy.items()}
     coords = {name: even.pop(name) for name in lazy if name in times.coords}
     return times.assign_coords(coords).assign(even)

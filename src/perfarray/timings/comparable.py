@@ -91,20 +91,20 @@ def never_together(new: xr.DataArray, old: xr.DataArray, levels: Sequence[str]) 
         side.variable.notnull().any([level for level in levels if level in side.dims])
         for side in (new, old)
     )
-    both = candidate.any(names) & baseline.any(names)
-    apart = both & ~(candidate & baseline).any(names)
-    others = [dim for dim in apart.dims if dim != BENCHMARK]
+    measured_on_both = candidate.any(names) & baseline.any(names)
+    disjoint = measured_on_both & ~(candidate & baseline).any(names)
+    other_dims = [dim for dim in disjoint.dims if dim != BENCHMARK]
     # Labels compared that meet the baseline nowhere.
-    never = apart.any(BENCHMARK) & ~(both & ~apart).any(BENCHMARK)
+    never = disjoint.any(BENCHMARK) & ~(measured_on_both & ~disjoint).any(BENCHMARK)
     never_there, labels, text = f"never at one label of {listed(names)}", list[str](), ""
-    if len(others) == 1 and never.any() and not never.all() and others[0] in new.coords:
-        labels = [str(label) for label in new[others[0]].values[never.values].tolist()]
+    if len(other_dims) == 1 and never.any() and not never.all() and other_dims[0] in new.coords:
+        labels = [str(label) for label in new[other_dims[0]].values[never.values].tolist()]
         text = (
-            f"{len(labels)} of {never.size} labels of {others[0]!r} and the baseline were "
+            f"{len(labels)} of {never.size} labels of {other_dims[0]!r} and the baseline were "
             f"{never_there}: {listed(labels, 5)}. "
         )
-        both, apart = both & ~never, apart & ~never
-    benchmarks = (apart.any(others) & ~(both & ~apart).any(others)).values
+        measured_on_both, disjoint = measured_on_both & ~never, disjoint & ~never
+    benchmarks = (disjoint.any(other_dims) & ~(measured_on_both & ~disjoint).any(other_dims)).values
     if benchmarks.any():
         of_benchmarks = [str(label) for label in new[BENCHMARK].values[benchmarks].tolist()]
         labels += of_benchmarks
@@ -167,7 +167,9 @@ def constant_dims(
     indexers = {}
     for name in names:
         cells = (
-            measured.any([other for other in measured.dims if other not in (dim, name)])
+            measured.any(
+                [reduced_dim for reduced_dim in measured.dims if reduced_dim not in (dim, name)]
+            )
             .transpose(dim, name)
             .values
         )

@@ -54,12 +54,12 @@ def same_runs(pair: Pair) -> xr.DataArray | None:
     return cells & ((new == old) | (new.isnull() & old.isnull())).all(levels)
 
 
-def without_variation(pair: Pair, same: xr.DataArray, statistic: str) -> Pair:
+def without_variation(pair: Pair, equal_runs: xr.DataArray, statistic: str) -> Pair:
     """Return a pair with the same value for every run of the cells that are copies."""
     score = getattr(pair.candidate.array, statistic)(pair.candidate.levels).reset_coords(drop=True)
 
     def constant(array: xr.DataArray) -> xr.DataArray:
-        filled = array.where(~same | array.isnull(), score)
+        filled = array.where(~equal_runs | array.isnull(), score)
         return filled.transpose(*array.dims, ...).assign_attrs(array.attrs)
 
     new, old = (
@@ -73,8 +73,8 @@ def copies_note(pair: Pair) -> Note | None:
 
     None where there are none, or where they are lazy.
     """
-    cells, same = copies(pair), same_runs(pair)
-    if cells is None or same is None or is_chunked(same):
+    cells, equal_runs = copies(pair), same_runs(pair)
+    if cells is None or equal_runs is None or is_chunked(equal_runs):
         return None
     dim = str(pair.dim)
     labels = (
@@ -82,7 +82,7 @@ def copies_note(pair: Pair) -> Note | None:
         if dim in cells.dims
         else []
     )
-    if (cells & ~same).any():
+    if (cells & ~equal_runs).any():
         subject = "a side is a copy of another result"
     elif dim == TUNING and len(labels) == 1 and "baseline" in pair.attrs:
         subject, cells = f"{labels[0]} is its {pair.attrs['baseline']}", cells.any(dim)

@@ -66,13 +66,17 @@ def counts(
     {'old': 4.0, 'new': 3.0}
     """
     data = resolve(times, metric, levels, censored=censored, as_nested=True)
-    fewest, most = (f"{extreme} repetitions inside one parent" for extreme in ("fewest", "most"))
-    named = outputs("1", (LEVEL,), minimum=fewest, maximum=most, total="repetitions with data")
+    minimum_text, maximum_text = (
+        f"{extreme} repetitions inside one parent" for extreme in ("fewest", "most")
+    )
+    variables = outputs(
+        "1", (LEVEL,), minimum=minimum_text, maximum=maximum_text, total="repetitions with data"
+    )
     result = apply(
         lambda values: count_repetitions(values, len(data.levels)),
         data.array,
         core=[data.levels],
-        outputs=named
+        outputs=variables
         | {
             "balanced": Output(
                 (LEVEL,), "", bool, "the same number of repetitions inside every parent"
@@ -81,7 +85,7 @@ def counts(
         coords={LEVEL: list(data.levels)},
         attrs=data.describe() | {"result": "counts"},
     )
-    notes = (note for note in data.notes if note.code != CENSORED)  # it counts, and flatters nobody
+    notes = (note for note in data.notes if note.code != CENSORED)  # counts() compares nothing
     return with_notes(result, *notes, checks=("unit_of_each",))
 
 
@@ -160,9 +164,9 @@ def merge_level(times: Data, level: str) -> Data:
         .transpose(*order)
     )
     merged = _without_empty_positions(merged, below)
-    several = level == SESSION and times.sizes[level] > 1
+    several_sessions = level == SESSION and times.sizes[level] > 1
     merged = merged.assign_coords({below: np.arange(merged.sizes[below])})
-    return storable(merged.assign_attrs({SEVERAL_SESSIONS: below} if several else {}))
+    return storable(merged.assign_attrs({SEVERAL_SESSIONS: below} if several_sessions else {}))
 
 
 def _without_empty_positions(times: Data, dim: str) -> Data:

@@ -5,6 +5,7 @@ numbers, in a coordinate.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from perfarray.numerics.crossed import combined_pvalue, label_effect
 from perfarray.numerics.levels import mean_of_measured, unit_means
 from perfarray.numerics.types import Floats, Integers
 from perfarray.timings.apply import is_chunked
+from perfarray.timings.labels import labels_along
 from perfarray.timings.notes import Note
 
 # The p-value of the note on crossed levels, of all benchmarks and both sides together
@@ -74,8 +76,8 @@ def by_label(array: xr.DataArray, level: str) -> xr.DataArray:
     indexers = {
         dim: xr.DataArray(np.arange(array.sizes[dim]), dims=(dim,)) for dim in other_dims
     } | {level: indexer}
-    placed = array.isel(indexers).where(indexer >= 0).assign_coords({level: distinct})
-    return placed.transpose(*array.dims).assign_attrs(array.attrs)
+    aligned = array.isel(indexers).where(indexer >= 0).assign_coords({level: distinct})
+    return aligned.transpose(*array.dims).assign_attrs(array.attrs)
 
 
 def paired_units(
@@ -88,30 +90,57 @@ def paired_units(
     labelled = [unit_labels(side, level) is not None for side in (new, old)]
     if any(labelled) and not all(labelled):
         raise ValueError(
-            f"paired={level!r}: the {plural(level)} of one system have labels and those of the "
-            "other are numbered, so that no pair is "
-            f"known; give both the coordinate {label_name(level)!r}"
+            f"paired={level!r}: only one system has labels of its {plural(level)}, so no pair is "
+            f"known. Give both the coordinate {label_name(level)!r}"
         )
     new, old = (by_label(side, level) for side in (new, old))
-    labels = [
-        side.coords[level].values.tolist() if level in side.coords else [*range(side.sizes[level])]
-        for side in (new, old)
-    ]
+    labels = [_positions_by_label(side, level) for side in (new, old)]
+    # Numbered units are padded with NaN: one that a side lacks has no label of its own.
+    measured = (
+        [measured_labels(side, level) for side in (new, old)]
+        if all(labelled)
+        else [[*names] for names in labels]
+    )
     notes: tuple[Note, ...] = ()
-    if labels[0] != labels[1]:
-        in_old = set(labels[1])
-        common = [label for label in labels[0] if label in in_old]
+    if [*labels[0]] != [*labels[1]] or measured[0] != measured[1]:
+        in_old = set(measured[1])
+        common = [label for label in measured[0] if label in in_old]
         if not common:
             raise ValueError(f"paired={level!r}: the two systems have no {level} in common")
-        alone = len(labels[0]) + len(labels[1]) - 2 * len(common)
+        alone = len(measured[0]) + len(measured[1]) - 2 * len(common)
         new, old = (
-            side.isel({level: [names.index(label) for label in common]})
-            for side, names in zip((new, old), labels, strict=True)
+            side.isel({level: [positions[label] for label in common]})
+            for side, positions in zip((new, old), labels, strict=True)
         )
         if alone:
-            text = f"paired={level!r}: {alone} units of one system have no partner and are left out"
+            remark = (
+                "1 unit of one system has no partner and is left out."
+                if alone == 1
+                else f"{alone} units of one system have no partner and are left out."
+            )
+            text = f"paired={level!r}: {remark}"
             notes = (Note("no_partner", text, {"level": level, "units": alone}),)
     return (new, old), notes
+
+
+def measured_labels(side: xr.DataArray, level: str) -> list[Any]:
+    """Return the labels of the units of a level that were measured, as `by_label` gives them.
+
+    All of them where values are lazy, or where nothing was measured.
+    """
+    labels = _positions_by_label(side, level)
+    if is_chunked(side):
+        return [*labels]
+    measured = side.notnull().any([dim for dim in side.dims if dim != level]).values
+    return [label for label, position in labels.items() if measured[position]] or [*labels]
+
+
+def _positions_by_label(side: xr.DataArray, level: str) -> dict[Any, int]:
+    """Return where along a level each label is, of one that occurs twice the first."""
+    positions: dict[Any, int] = {}
+    for position, label in enumerate(labels_along(side, level)):
+        positions.setdefault(label, position)
+    return positions
 
 
 def crossed_notes(sides: Sequence[xr.DataArray], nest: Sequence[str]) -> tuple[Note, ...]:
@@ -196,7 +225,7 @@ def _means_by_label(array: xr.DataArray, nest: Sequence[str], position: int) -> 
 def _differences(sides: Sequence[xr.DataArray], nest: Sequence[str], position: int) -> list[Floats]:
     """Return the differences of the relative means of both sides by label."""
     level = nest[position]
-    labels = [set(by_label(side, level).coords[level].values.tolist()) for side in sides]
+    labels = [set(measured_labels(by_label(side, level), level)) for side in sides]
     if labels[0] != labels[1]:
         return [_means_by_label(by_label(side, level), nest, position) for side in sides]
     pair = xr.broadcast(*paired_units(sides[0], sides[1], level)[0], exclude=nest)
@@ -216,24 +245,20 @@ def _sentence(
     order = [level, *(name for name in nest if name != level)]
     text = (
         f"{plural(level)} with the same label move together in all {plural(outer)} (mean "
-        f"correlation {correlation:.2g}): these levels are "
-        f"crossed, not nested. "
+        f"correlation {correlation:.2g}). These levels are crossed, not nested. "
     )
     if cancels:
         return text + (
-            f"Both sides have the same {plural(level)}, whose effects cancel in the ratio. "
-            f"Limits are narrower with paired={level!r} and "
-            f"levels={tuple(order)}"
+            f"Their effects cancel in the ratio. paired={level!r} and levels={tuple(order)} give "
+            "narrower limits."
         )
-    text += f"Limits that take {plural(outer)} as independent are too narrow. "
+    text += "The limits are too narrow. "
     if varies:
         return text + (
-            f"{plural(outer)} vary as well, so that no order of the levels gives right limits "
-            f"for others. Measure each {outer} in "
-            f"{plural(level)} of its own; levels={tuple(order)} gives limits for these "
-            f"{plural(outer)} alone"
+            f"{plural(outer)} vary as well, so no order of levels gives right limits. Measure "
+            f"each {outer} in {plural(level)} of its own. levels={tuple(order)} gives limits for "
+            f"these {plural(outer)} alone."
         )
-    return (
-        text
-        + f"Average over {plural(outer)} and let the {level} be the unit: levels={tuple(order)}"
+    return text + (
+        f"Average over the {plural(outer)}, and take each {level} as a unit: levels={tuple(order)}"
     )

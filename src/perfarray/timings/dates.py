@@ -90,18 +90,18 @@ def are_dates(texts: Any) -> bool:
 def _from_numbers(numbers: pd.Series) -> pd.Series:
     """Return the moments of numbers that are years, days such as 20240120, or since 1970."""
     nothing = pd.Series(pd.NaT, index=numbers.index, dtype="datetime64[ns, UTC]")
-    present = numbers.dropna()
-    if present.empty:
+    values = numbers.dropna()
+    if values.empty:
         return nothing
-    low, high, whole = float(present.min()), float(present.max()), bool((present % 1 == 0).all())
-    if whole and low >= 1970 and high < 2100:
+    low, high, integral = float(values.min()), float(values.max()), bool((values % 1 == 0).all())
+    if integral and low >= 1970 and high < 2100:
         return _from_texts(numbers.map("{:.0f}-01".format))
-    if whole and low >= 1e6 and high < 1e8:
+    if integral and low >= 1e6 and high < 1e8:
         digits = numbers.map("{:08.0f}".format)
         days = _from_texts(digits.str.replace(r"(....)(..)(..)", r"\1-\2-\3", regex=True))
         return (
             days
-            if days[present.index].notna().all()
+            if days[values.index].notna().all()
             else _from_texts(digits.str.replace(r"(..)(..)(....)", r"\1-\2-\3", regex=True))
         )
     units = [unit for start, unit in EPOCHS.items() if start <= low and high < 1000 * start]
@@ -127,18 +127,18 @@ def _from_texts(texts: pd.Series) -> pd.Series:
 
 def _years_first(numbers: pd.DataFrame) -> pd.Series:
     """Return dates of three numbers in the only order that is possible for all."""
-    parts, time = [numbers[group] for group in (0, 2, 3)], numbers[4].fillna("").str.lstrip("T, ")
+    fields, time = [numbers[group] for group in (0, 2, 3)], numbers[4].fillna("").str.lstrip("T, ")
     readings: dict[tuple[str, ...], tuple[str, pd.Series]] = {}
     for name, (year, month, day) in READINGS.items():
         # Of 1.2.10 the last number is no year.
-        is_short = (parts[year].str.len() == 2) & (numbers[1] != ".")
-        century = np.where(parts[year] < "70", "20", "19")
+        is_short = (fields[year].str.len() == 2) & (numbers[1] != ".")
+        century = np.where(fields[year] < "70", "20", "19")
         dates = (
-            parts[year].mask(is_short, century + parts[year])
+            fields[year].mask(is_short, century + fields[year])
             + "-"
-            + parts[month]
+            + fields[month]
             + "-"
-            + parts[day]
+            + fields[day]
         )
         if pd.to_datetime(dates, format="%Y-%m-%d", errors="coerce").notna().all():
             readings.setdefault(tuple(dates), (name, dates))

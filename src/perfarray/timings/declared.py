@@ -106,8 +106,8 @@ def declared_arguments(
         if name not in names or name == "shared" or arguments.get(name) is not None:
             continue
         if name == "levels":
-            present = tuple(level for level in text.split() if level in data.dims)
-            declared |= {name: present} if present else {}
+            levels_in_data = tuple(level for level in text.split() if level in data.dims)
+            declared |= {name: levels_in_data} if levels_in_data else {}
         elif text in data.dims and (nest is None or text in nest):
             declared[name] = text
     return declared

@@ -34,7 +34,7 @@ def dependence_note(sides: Sequence[Timings], paired: bool = False) -> Note | No
         )
 
     result = apply(kernel, *arrays, core=[nest] * len(arrays), outputs=ORDER_OUTPUTS)
-    return _dependent(result[PVALUE].values, nest[0], "look at the order")
+    return _dependent(result[PVALUE].values, nest[0], "Look at the order.")
 
 
 @check(DEPENDENCE)
@@ -44,12 +44,12 @@ def dependence_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     if method == BATCH_MEANS:
         n = result["n"].values
         text = (
-            f"{{cells}} have fewer than {LEAST} {plural(unit)}: method='{BATCH_MEANS}' gives "
-            "no limits, since it would not cover"
+            f"{{cells}} have fewer than {LEAST} {plural(unit)}, too few for "
+            f"method='{BATCH_MEANS}'. They have no limits. Measure more."
         )
-        return (count_note("few_units_for_batches", text, (n > 1) & (n < LEAST), least=LEAST),)
+        return (count_note("few_units", text, (n > 1) & (n < LEAST), least=LEAST),)
     means = "of means, " if result.attrs.get("statistic") == "median" else ""
-    remedy = f"{means}method='{BATCH_MEANS}' allows for that, from {LEAST} {plural(unit)} on"
+    remedy = f"{means}method='{BATCH_MEANS}' allows for that, from {LEAST} {plural(unit)} on."
     return (
         _dependent(result.variables[PVALUE].values, unit, remedy)
         if PVALUE in result.data_vars
@@ -63,8 +63,7 @@ def _dependent(pvalue: Any, unit: str, remedy: str) -> Note | None:
     if not dependent.any():
         return None
     text = (
-        f"{{cells}} have {plural(unit)} that depend on those before them, or drift: nominal 95 "
-        "% limits may cover only 50 to 85 %; "
-        f"{remedy}; autocorrelation(dim={unit!r}) shows how far"
+        f"{{cells}} have {plural(unit)} that depend on those before them, or drift. Nominal 95 % "
+        f"limits may cover only 50 to 85 %. {remedy} autocorrelation(dim={unit!r}) shows how far."
     )
     return count_note("dependent_units", text, dependent)

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,11 @@ from perfarray.timings.validation import listed
 
 # A label that may be meant as a number
 NUMBER = re.compile(r"-?\d+(?:\.\d*)?")
+
+# What stands for any text, and for any letter. Brackets stand for themselves: labels have them.
+WILDCARDS = {"*": ".*", "?": "."}
+
+BRACES = re.compile(r"\{([^{}]*)\}")
 
 
 def compared_labels(array: xr.DataArray, dim: str, nest: Sequence[str]) -> list[Any]:
@@ -52,10 +57,10 @@ def find_dim(array: xr.DataArray, label: object, levels: Sequence[str]) -> tuple
         raise ValueError(
             f"label {label!r} is found along several dims ({listed(holders)}); say which with dim="
         )
-    described = "; ".join(f"{dim}: {listed(along)}" for dim, along in labels.items()) or "none"
+    listing = "; ".join(f"{dim}: {listed(along)}" for dim, along in labels.items()) or "none"
     raise ValueError(
         f"label {label!r} not found along any dim that is not a level; those dims and labels "
-        f"are {described}"
+        f"are {listing}"
     )
 
 
@@ -73,19 +78,82 @@ def label_meant(label: object, labels: Sequence[Any]) -> Any:
     """
     if label in labels:
         return label
-    alike = [other for other in labels if str(other) == str(label)]
-    if not alike and isinstance(label, str) and NUMBER.fullmatch(label):
-        alike = [
-            other
-            for other in labels
-            if isinstance(other, int | float)
-            and not isinstance(other, bool)
-            and other == float(label)
+    matches = [candidate for candidate in labels if str(candidate) == str(label)]
+    if not matches and isinstance(label, str) and NUMBER.fullmatch(label):
+        matches = [
+            candidate
+            for candidate in labels
+            if isinstance(candidate, int | float)
+            and not isinstance(candidate, bool)
+            and candidate == float(label)
         ]
-    return alike[0] if len(alike) == 1 else None
+    return matches[0] if len(matches) == 1 else None
 
 
-def labels_along(array: xr.DataArray, dim: Hashable) -> list[Any]:
+def expression_of(pattern: str) -> str:
+    """Return a pattern with * and ? as a regular expression.
+
+    Examples
+    --------
+    >>> expression_of("io_*"), expression_of("v?")
+    ('io_.*', 'v.')
+    """
+    return "".join(WILDCARDS.get(letter, re.escape(letter)) for letter in pattern)
+
+
+def expression_with_dims(
+    text: str, plain: Callable[[str], str], argument: str, example: str
+) -> "re.Pattern[str]":
+    """Return a text with names of dims in braces as a regular expression, with groups of the names.
+
+    `plain` makes an expression of what stands between them; `argument` and `example` are for
+    messages.
+    """
+    names = BRACES.findall(text)
+    if lone := re.search(r"[{}]", BRACES.sub("", text)):
+        brace = "}" if lone[0] == "{" else "{"
+        raise ValueError(
+            f"{argument}={text!r} has a {lone[0]!r} whose {brace!r} is missing; dims stand in "
+            f"braces, as in {example!r}"
+        )
+    if not names or not all(map(str.isidentifier, names)) or len(set(names)) != len(names):
+        raise ValueError(
+            f"{argument}={text!r} must name dims in braces, each once, as in {example!r}; it names "
+            f"{listed(names) or 'none'}"
+        )
+    # Plain text and names take turns.
+    pieces = [
+        f"(?P<{piece}>[^/]+?)" if index % 2 else plain(piece)
+        for index, piece in enumerate(BRACES.split(text))
+    ]
+    return re.compile("".join(pieces), re.DOTALL)
+
+
+def labels_like(patterns: str | Sequence[str], labels: Sequence[Any], argument: str) -> list[Any]:
+    """Return the labels that are one of the patterns or like one; raise for a pattern without any.
+
+    `argument` is for messages.
+
+    Examples
+    --------
+    >>> labels_like(["io_*", "log"], ["io_read", "log", "sort"], "controls")
+    ['io_read', 'log']
+    """
+    matching: list[Any] = []
+    for pattern in [patterns] if isinstance(patterns, str) else [*patterns]:
+        texts = [label for label in labels if str(label) == str(pattern)]
+        expression = re.compile(expression_of(str(pattern)), re.DOTALL)
+        texts = texts or [label for label in labels if expression.fullmatch(str(label))]
+        if not texts:
+            raise ValueError(
+                f"{argument}={pattern!r} is no label, and no label is like it. The labels are "
+                f"{listed(labels)}"
+            )
+        matching += texts
+    return [label for label in labels if label in matching]
+
+
+def labels_along(array: xr.DataArray | xr.Dataset, dim: Hashable) -> list[Any]:
     """Return the labels of a dim, or its positions."""
     labels = label_values(array, dim)
     # One NaN object for all, which Python then takes for equal.
@@ -96,7 +164,7 @@ def labels_along(array: xr.DataArray, dim: Hashable) -> list[Any]:
     )
 
 
-def label_values(array: xr.DataArray, dim: Hashable) -> npt.NDArray[Any]:
+def label_values(array: xr.DataArray | xr.Dataset, dim: Hashable) -> npt.NDArray[Any]:
     """Return the same as an array; five times as fast as `array[dim].values`."""
     labels = array.coords.variables.get(dim)
     return np.arange(array.sizes[dim]) if labels is None else np.asarray(labels.values)

@@ -31,9 +31,9 @@ def copied_cells_note(cells: xr.DataArray) -> Note | None:
         cells.isel({dim: 0 for dim, size in cells.sizes.items() if size == 1 < cells.size})
     )
     text = (
-        f"{len(names)} cells are copies of other results (a peak that reuses its base, or a "
-        "report published twice), and are left out: "
-        f'{listed(names, 5)}; times.drop_vars("copied") counts them as measured'
+        f"{len(names)} cells are copies of other results and are left out: {listed(names, 5)}. A "
+        "peak reuses its base, or a report was published twice. times.drop_vars('copied') "
+        "counts them as measured."
     )
     return Note("copied", text, {"cells": len(names)})
 
@@ -58,8 +58,8 @@ def all_marked_note(
     names = cell_names(lost)
     # Where every benchmark is lost, as of a machine, that is named.
     if BENCHMARK in lost.dims and lost.ndim > 1:
-        whole = lost.any(BENCHMARK) & ~measured.any(BENCHMARK)
-        names = cell_names(whole) + cell_names(lost & ~whole)
+        fully_lost = lost.any(BENCHMARK) & ~measured.any(BENCHMARK)
+        names = cell_names(fully_lost) + cell_names(lost & ~fully_lost)
     cells, of = int(lost.sum()), int((lost | measured).sum())
     text = (
         f"{cells} of {of} cells have no answer, since all their runs are marked as "
@@ -97,8 +97,8 @@ def as_mark(coordinate: xr.DataArray) -> xr.DataArray:
 def selected_unit_note(level: str, unit: str) -> Note:
     """Return the note that one unit of an outer level was selected."""
     text = (
-        f"one {level} was selected, so its {plural(unit)} are taken as independent units; "
-        "select with a list to keep the level"
+        f"One {level} was selected, so its {plural(unit)} are taken as independent units. Select "
+        "with a list to keep the level."
     )
     return Note("selected_unit", text, {"level": level, "unit": unit})
 
@@ -107,13 +107,13 @@ def hidden_cells_notes(
     array: xr.DataArray, metrics: Mapping[str, xr.DataArray]
 ) -> tuple[Note, ...]:
     """Return a note on the cells that are empty in the chosen metric and hold values in another."""
-    others = {name: metric for name, metric in metrics.items() if name != array.name}
-    if not others or is_chunked(array):
+    other_metrics = {name: metric for name, metric in metrics.items() if name != array.name}
+    if not other_metrics or is_chunked(array):
         return ()
     empty = ~array.notnull().any([dim for dim in array.dims if dim in LEVELS])
     if not empty.any():
         return ()
-    for name, metric in others.items():
+    for name, metric in other_metrics.items():
         hidden = empty & metric.notnull().any([dim for dim in metric.dims if dim in LEVELS])
         if hidden.any():
             cells = cell_names(hidden)

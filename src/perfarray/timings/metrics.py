@@ -29,9 +29,9 @@ def for_each_metric(function: Callable[P, R]) -> Callable[P, R]:
         results, keywords = [], one_key(function, kwargs)
         with collecting_notes() as gathered:
             for name in names:
-                chosen = [single_metric(argument, name) for argument in args]
+                arguments = [single_metric(argument, name) for argument in args]
                 options = {key: single_metric(value, name) for key, value in keywords.items()}
-                results.append(function(*chosen, **{**options, METRIC: name}))
+                results.append(function(*arguments, **{**options, METRIC: name}))
         arrays = [choose_metric(cast(Data, args[0]), name) for name in names]
         return cast(
             R, with_notes(concat_metrics(cast(list[xr.Dataset], results), names, arrays), *gathered)

@@ -55,7 +55,7 @@ def movement_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         int(np.nanargmin(np.where(moving, pvalue, np.nan))),
         int(np.count_nonzero(~np.isnan(pvalue))),
     )
-    mean, least = float(correlation[strongest]), float(pvalue[strongest])
+    mean, strongest_pvalue = float(correlation[strongest]), float(pvalue[strongest])
     unit, units = str(result.attrs["unit"]), plural(str(result.attrs["unit"]))
     where = ""
     if tested > 1:
@@ -64,16 +64,15 @@ def movement_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         )
         where = f" in {int(moving.sum())} of {tested} cells ({listed(cell_names(cells), 2)})"
     text = (
-        f"benchmarks are taken for independent, but their {units} move together{where} (mean "
-        f"correlation {mean:.2g}, p {least:.2g}): the "
-        f"suite's limits are too narrow; if one {unit} serves all benchmarks, say "
-        f"shared={unit!r}; shared=() says that none does"
+        f"{units} of the benchmarks move together{where} (mean correlation {mean:.2g}, p "
+        f"{strongest_pvalue:.2g}). The suite's limits take them as independent and are too "
+        f"narrow. If one {unit} serves all benchmarks, say shared={unit!r}; else shared=()."
     )
     return (
         Note(
             "move_together",
             text,
-            {"correlation": mean, "pvalue": least, "suites": tested, "unit": unit},
+            {"correlation": mean, "pvalue": strongest_pvalue, "suites": tested, "unit": unit},
         ),
     )
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ NOTES = "notes"
 # Attr: the checks to run once a lazy result is computed
 UNCHECKED = "unchecked"
 
-Told = TypeVar("Told", xr.Dataset, xr.DataArray, pd.DataFrame)
+Told = TypeVar("Told", bound=xr.Dataset | xr.DataArray | pd.DataFrame)
 Check = Callable[[xr.Dataset], "tuple[Note | None, ...]"]
 
 _CHECKS: dict[str, Check] = {}
@@ -193,18 +193,13 @@ def _measured_cells(result: xr.Dataset) -> Mask | None:
     return None if measured.all() or not measured.any() else measured
 
 
-def add_notes(data: Any, *notes: Note | None) -> Any:
+def add_notes(data: Told, *notes: Note | None) -> Told:
     """Emit notes on timings or a result, and keep them behind those that it has."""
     emitted = emit(*notes)
     if emitted:
         earlier = json.loads(str(data.attrs.get(NOTES, "[]")))
         data.attrs[NOTES] = json.dumps([*earlier, *json.loads(to_json(emitted))])
     return data
-
-
-def keep_notes(data: Told, *notes: Note | None) -> Told:
-    """Do the same with timings."""
-    return cast(Told, add_notes(data, *notes))
 
 
 @cache

@@ -10,7 +10,7 @@ from perfarray.timings.validation import check_choice, check_count
 ENGINES = ("numpy", "numba")
 
 
-class Options(NamedTuple):
+class ActiveOptions(NamedTuple):
     """The options in force: the engine, and limits for files from unknown sources."""
 
     engine: str = "numpy"
@@ -26,7 +26,7 @@ class Options(NamedTuple):
 _process: list["set_options"] = []
 
 # The options inside the innermost `with` block of this thread or task
-_context: ContextVar[Options | None] = ContextVar("perfarray_options", default=None)
+_context: ContextVar[ActiveOptions | None] = ContextVar("perfarray_options", default=None)
 
 
 class set_options:
@@ -101,7 +101,7 @@ class set_options:
         if allow_outside is not None:
             check_choice(allow_outside, "allow_outside", (True, False))
             self._given["allow_outside"] = bool(allow_outside)
-        self._tokens: list[Token[Options | None]] = []
+        self._tokens: list[Token[ActiveOptions | None]] = []
         _process.append(self)
 
     def __enter__(self) -> "set_options":
@@ -119,15 +119,15 @@ class set_options:
         _context.reset(self._tokens.pop())
 
 
-def options() -> Options:
+def options() -> ActiveOptions:
     """Return the options in force."""
     inside = _context.get()
     if inside is not None:
         return inside
-    chosen = Options()
+    settings = ActiveOptions()
     for call in _process:
-        chosen = chosen._replace(**call._given)
-    return chosen
+        settings = settings._replace(**call._given)
+    return settings
 
 
 def engine() -> str:

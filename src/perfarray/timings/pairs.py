@@ -18,6 +18,7 @@ from perfarray.conventions import (
     N_FILES,
     SESSION,
     SEVERAL_SESSIONS,
+    SLOT,
 )
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.censored import Bounds, ratio_bounds, stopped_note, without_limit
@@ -80,10 +81,10 @@ class Pair(NamedTuple):
     def against(self, position: int) -> "Pair":
         """Return one of the baselines, where each label is on both sides, and the other labels."""
         array = self.candidate.array
-        others = np.delete(np.arange(array.sizes[self.dim]), position)
+        other_positions = np.delete(np.arange(array.sizes[self.dim]), position)
         old = self.baseline.array.isel({self.baselines: position}, drop=True)
         sides = (
-            self.candidate._replace(array=array.isel({self.dim: others})),
+            self.candidate._replace(array=array.isel({self.dim: other_positions})),
             self.baseline._replace(array=old),
         )
         return self._replace(candidate=sides[0], baseline=sides[1], baselines=None)
@@ -156,42 +157,42 @@ def resolve_pair(
     sample, if not that. `keep` names coordinates of the baseline to keep besides its labels and the
     marks of stopped runs and of copies that count. The other arguments are those of `resolve`.
     """
-    other = baseline if isinstance(baseline, xr.DataArray | xr.Dataset) else None
+    other_timings = baseline if isinstance(baseline, xr.DataArray | xr.Dataset) else None
     as_nested = paired is not None or unit is not None
     choose = partial(
         resolve,
         censored=censored,
         with_copies=with_copies,
         measured=measured,
-        as_nested=as_nested or other is not None,
+        as_nested=as_nested or other_timings is not None,
     )
-    by_cell = other is not None and levels is None and not as_nested
+    by_cell = other_timings is not None and levels is None and not as_nested
     candidate = choose(
         times,
         metric,
         levels,
         shared=None if by_cell else shared,
-        positive=None if other is not None else positive,
+        positive=None if other_timings is not None else positive,
     )
-    if other is not None:
-        name = _same_metric(other, metric, candidate)
+    if other_timings is not None:
+        name = _same_metric(other_timings, metric, candidate)
         if by_cell:
-            nested = _of_one_nest(candidate, choose(other, name, levels))
+            nested = _of_one_nest(candidate, choose(other_timings, name, levels))
             sides = place_units(*nested)
             if shared is not None:
                 joint = shared_levels(sides[0], shared, nested[0].levels)
                 sides[0] = sides[0]._replace(shared=joint)
         else:
-            sides = [candidate, choose(other, name, candidate.levels)]
+            sides = [candidate, choose(other_timings, name, candidate.levels)]
         sides = sides if positive is None else [decline_zeros(side, positive) for side in sides]
         candidate, pair = sides[0], _pair_of_objects(sides[0], sides[1], dim)
     else:
         every = baseline is EVERY
         pair = _each_with_each(candidate, str(dim)) if every else _split(candidate, baseline, dim)
-    marks = (*((CENSORED,) if pair.baseline.bounded else ()), *((COPIED,) if with_copies else ()))
+    marks = (SLOT, *(CENSORED,) * pair.baseline.bounded, *((COPIED,) if with_copies else ()))
     unit_names = map(label_name, pair.baseline.levels)
-    array, kept = pair.baseline.array, {*pair.baseline.array.dims, *keep, *marks, *unit_names}
-    if dropped := [name for name in array.coords if name not in kept]:
+    array, names = pair.baseline.array, {*pair.baseline.array.dims, *keep, *marks, *unit_names}
+    if dropped := [name for name in array.coords if name not in names]:
         array = array.reset_coords(dropped, drop=True)
         pair = pair._replace(baseline=pair.baseline._replace(array=array))
     paired_by: dict[str, Hashable] = {}
@@ -252,10 +253,8 @@ def _without_sessions(times: Data, pair: Pair) -> tuple[Note, ...]:
     ):
         return ()
     text = (
-        "no level is a session (one run of the whole harness): what differs between sessions "
-        "is not in the interval, and two sessions of "
-        "one program may differ by more; measure several of both sides in turn, and name that "
-        "level 'session'"
+        "Each side is one session. Two sessions of one program can differ by more than this "
+        "interval. Measure several of both sides in turn, and name that level 'session'."
     )
     return (Note("one_session", text, {"unit": levels[0]}, aside=True),)
 
@@ -269,9 +268,11 @@ def _describe(pair: Pair, baseline: object) -> dict[str, Hashable]:
     uncounted = dict.fromkeys((*pair.candidate.uncounted, *pair.baseline.uncounted))
     attrs |= {"left_out": " ".join(uncounted)} if uncounted else {}
     attrs |= {"dim": pair.dim} if pair.dim is not None else {}
-    named = "other timings" if isinstance(baseline, xr.DataArray | xr.Dataset) else str(baseline)
+    baseline_text = (
+        "other timings" if isinstance(baseline, xr.DataArray | xr.Dataset) else str(baseline)
+    )
     attrs |= {"better": pair.candidate.verdict_direction()} | (
-        {} if pair.baselines else {"baseline": named}
+        {} if pair.baselines else {"baseline": baseline_text}
     )
     return attrs | ({"unmatched": ", ".join(pair.unmatched)} if pair.unmatched else {})
 
@@ -296,8 +297,8 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
     )
     # Where the rest is one block, it is not copied.
     block = array.dims[0] == dim and positions[0] in (0, len(labels) - 1)
-    rest = slice(rest_positions[0], rest_positions[-1] + 1) if block else rest_positions
-    old, new = array.isel({dim: positions[0]}, drop=True), array.isel({dim: rest})
+    candidates = slice(rest_positions[0], rest_positions[-1] + 1) if block else rest_positions
+    old, new = array.isel({dim: positions[0]}, drop=True), array.isel({dim: candidates})
     notes = (
         *check_label(array, positions[0], rest_positions, nest, dim, aligned),
         *candidate.notes,
@@ -362,21 +363,21 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
         )
     new, old = candidate.array, baseline.array
     for name in [name for name in old.dims if name in new.coords and name not in new.dims]:
-        several, label = listed(labels_along(old, name)), new.coords[name].values
+        baseline_labels, label = listed(labels_along(old, name)), new.coords[name].values
         selection = (
             f"of one of them ({label.item()!r})"
             if label.ndim == 0
             else f"named by it along {listed(new.coords[name].dims)}"
         )
         raise ValueError(
-            f"the baseline has the labels {several} along {name!r} and the data are "
+            f"the baseline has the labels {baseline_labels} along {name!r} and the data are "
             f"{selection}; select one of the baseline's"
         )
     new, old, aligned = _of_one_label_each(new, old, candidate.levels)
     unmatched: list[tuple[str, str]] = []
     for name in [name for name in new.dims if name in old.dims and name not in candidate.levels]:
         new_labels, old_labels = labels_along(new, name), labels_along(old, name)
-        old_set, present = set(old_labels), set(new_labels)
+        old_set, new_set = set(old_labels), set(new_labels)
         common = [label for label in new_labels if label in old_set]
         if not common:
             raise ValueError(
@@ -384,7 +385,7 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
                 f"{listed(new_labels)} against {listed(old_labels)}"
             )
         missing = [(str(label), "no baseline") for label in new_labels if label not in old_set]
-        missing += [(str(label), "baseline only") for label in old_labels if label not in present]
+        missing += [(str(label), "baseline only") for label in old_labels if label not in new_set]
         if missing:
             unmatched += missing
             new, old = new.sel({name: common}), old.sel({name: common})
@@ -479,10 +480,10 @@ def statistic_bounds(side: Timings, limits: xr.DataArray, worst: xr.DataArray) -
     return Bounds(hangs, nothing) if side.better == LOWER else Bounds(nothing, hangs)
 
 
-def _with_stopped(side: Timings, counted: Any, value: float) -> Timings:
-    """Return timings with a value in place of the stopped runs that are not `counted`."""
+def _with_stopped(side: Timings, with_value: Any, value: float) -> Timings:
+    """Return timings with a value in place of the stopped runs that have no value `with_value`."""
     array = side.array
-    placed = array.where(
-        ~array.coords[CENSORED] | counted, value if side.better == LOWER else 1 / value
+    filled = array.where(
+        ~array.coords[CENSORED] | with_value, value if side.better == LOWER else 1 / value
     )
-    return side._replace(array=placed.transpose(*array.dims).assign_attrs(array.attrs))
+    return side._replace(array=filled.transpose(*array.dims).assign_attrs(array.attrs))

@@ -46,8 +46,17 @@ COMMANDS: Final[Mapping[str, str]] = {
 }
 
 
-def several_processes(format: str) -> str:
+# Rounds of both sides: files of one name are one round, whose order alternates
+ROUNDS: Final = (
+    "mkdir -p old new; for i in 1 3 5; do for run in old/$i new/$i new/$((i+1)) old/$((i+1)); do "
+    "{command}; done; done"
+)
+
+
+def several_processes(format: str, *, compared: bool = False) -> str:
     """Return how the tool of a format runs several processes, as a sentence.
+
+    Two systems that are `compared` are measured in rounds.
 
     Examples
     --------
@@ -61,5 +70,11 @@ def several_processes(format: str) -> str:
         return "Run several processes"
     if "new/" not in command:
         return f"Run several processes: `{command}`"
-    loop = f"mkdir -p new; for i in 1 2 3 4 5; do {command}; done"
-    return f'Run several processes: `{loop}`. Each file is then a session: rename(file="session")'
+    session = 'Each file is then a session: rename(file="session")'
+    if not compared:
+        loop = f"mkdir -p new; for i in 1 2 3 4 5; do {command}; done"
+        return f"Run several processes: `{loop}`. {session}"
+    of_run = command.replace("new/$i", "$run")
+    of_run = of_run.replace("new/result_$i", "${run%/*}/result_${run#*/}")  # MLPerf's file names
+    loop = ROUNDS.format(command=of_run)
+    return f"Run several processes of both sides, in alternating order: `{loop}`. {session}"

@@ -30,10 +30,15 @@ def progress_bar(total: int, doing: str, unit: str, *, show: bool | None, **opti
     return bar
 
 
-def cells_bar(cells: xr.DataArray, doing: str, *, show: bool | None, each: int = 1) -> Any:
+def cells_bar(
+    cells: xr.DataArray, doing: str, *, show: bool | None, steps_per_cell: int = 1
+) -> Any:
     """Return a progress bar over cells, None where none is shown or the cells are lazy."""
     return progress_bar(
-        each * cells.size, doing, "cell", show=show if isinstance(cells.data, np.ndarray) else False
+        steps_per_cell * cells.size,
+        doing,
+        "cell",
+        show=show if isinstance(cells.data, np.ndarray) else False,
     )
 
 

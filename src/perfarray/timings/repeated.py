@@ -36,27 +36,31 @@ def number_of_unit_levels(nest: Sequence[str]) -> int:
 
 
 def units_of_cells(
-    arrays: Sequence[xr.DataArray], nest: tuple[str, ...], *, stopped: bool = False
+    arrays: Sequence[xr.DataArray], nest: tuple[str, ...], *, with_stopped: bool = False
 ) -> UnitsOfCells:
     """Place the units of each cell along the outermost level that any cell repeats.
 
     The note counts the cells that lack an outer level. Of lazy arrays the levels of one unit are
-    dropped, and cells are placed when they are computed. If `stopped`, runs without a value that
-    are marked as stopped are runs.
+    dropped, and cells are placed when they are computed. If `with_stopped`, runs without a value
+    that are marked as stopped are runs.
     """
     n_units = number_of_unit_levels(nest)
-    single = [all(array.sizes[level] == 1 for array in arrays) for level in nest[: n_units - 1]]
+    has_one_label = [
+        all(array.sizes[level] == 1 for array in arrays) for level in nest[: n_units - 1]
+    ]
     if n_units == 1:
         return UnitsOfCells([*arrays], nest, nest[0])
     if any(map(is_chunked, arrays)):
-        outermost = single.index(False) if False in single else n_units - 1
+        outermost = has_one_label.index(False) if False in has_one_label else n_units - 1
         arrays = [array.isel(dict.fromkeys(nest[:outermost], 0), drop=True) for array in arrays]
         levels = nest[outermost:]
         note = _note(nest[0], levels[:1]) if outermost else None
-        placed = [_placed_lazily(array, levels, n_units - outermost, stopped) for array in arrays]
-        return UnitsOfCells(placed, levels, levels[0], note)
+        aligned = [
+            _placed_lazily(array, levels, n_units - outermost, with_stopped) for array in arrays
+        ]
+        return UnitsOfCells(aligned, levels, levels[0], note)
     measured = [
-        measured_units(_runs(array, stopped).transpose(..., *nest).values, len(nest), n_units)
+        measured_units(_runs(array, with_stopped).transpose(..., *nest).values, len(nest), n_units)
         for array in arrays
     ]
     depths = [repeated_level(cells) for cells in measured]
@@ -64,14 +68,16 @@ def units_of_cells(
     if not of_measured.any():
         return UnitsOfCells([*arrays], nest, nest[0])
     outermost, unit = int(of_measured.min()), nest[int(np.bincount(of_measured).argmax())]
-    if (of_measured == outermost).all() and all(single[:outermost]):
-        placed = [array.isel(dict.fromkeys(nest[:outermost], 0), drop=True) for array in arrays]
+    if (of_measured == outermost).all() and all(has_one_label[:outermost]):
+        aligned = [array.isel(dict.fromkeys(nest[:outermost], 0), drop=True) for array in arrays]
     else:
         sides = zip(arrays, measured, depths, strict=True)
-        placed = [_placed(array, nest, cells, depth, outermost) for array, cells, depth in sides]
+        aligned = [_placed(array, nest, cells, depth, outermost) for array, cells, depth in sides]
     # A cell of one run has no limits, and a note of its own.
-    several = np.concatenate([cells.reshape(len(cells), -1).sum(axis=1) > 1 for cells in measured])
-    inner = np.concatenate(depths)[several & (np.concatenate(depths) > 0)]
+    is_repeated = np.concatenate(
+        [cells.reshape(len(cells), -1).sum(axis=1) > 1 for cells in measured]
+    )
+    inner = np.concatenate(depths)[is_repeated & (np.concatenate(depths) > 0)]
     # Where no cell has several outer units, every cell was measured in one.
     of = len(inner) if outermost else len(of_measured)
     names, counts = np.unique(inner, return_counts=True)
@@ -80,14 +86,14 @@ def units_of_cells(
         if len(inner)
         else None
     )
-    return UnitsOfCells(placed, nest[outermost:], unit, note)
+    return UnitsOfCells(aligned, nest[outermost:], unit, note)
 
 
-def _runs(array: xr.DataArray, stopped: bool) -> xr.DataArray:
+def _runs(array: xr.DataArray, with_stopped: bool) -> xr.DataArray:
     """Return where an array has a run."""
     return (
         array.notnull() | array.coords[CENSORED]
-        if stopped and CENSORED in array.coords
+        if with_stopped and CENSORED in array.coords
         else array.notnull()
     )
 
@@ -135,7 +141,7 @@ def _placed(
 
 
 def _placed_lazily(
-    array: xr.DataArray, nest: Sequence[str], n_units: int, stopped: bool
+    array: xr.DataArray, nest: Sequence[str], n_units: int, with_stopped: bool
 ) -> xr.DataArray:
     """Place the units of each cell along the outermost level when the values are computed."""
     if n_units == 1:
@@ -143,7 +149,7 @@ def _placed_lazily(
     length = max(array.sizes[level] for level in nest[:n_units])
     marks = (
         [array.coords[CENSORED].reset_coords(drop=True)]
-        if stopped and CENSORED in array.coords
+        if with_stopped and CENSORED in array.coords
         else []
     )
     marks = [mark.broadcast_like(array).chunk(array.chunksizes) for mark in marks]
@@ -184,12 +190,11 @@ def _note(outer: str, units: Sequence[str], cells: int = 0, of: int = 0) -> Note
 
     An aside where all were. Lazy cells are not counted.
     """
-    which = f"{cells} of {of} cells were" if of else "every cell was"
+    subject = f"{cells} of {of} cells were" if of else "every cell was"
     text = (
-        f"{which} measured in one {outer}: the units are {' or '.join(map(plural, units))} "
-        f"there, and what {plural(outer)} vary by is not "
-        f"in the answer. Measure several {plural(outer)}, or name what they vary by (compare "
-        "has between=)"
+        f"{subject} measured in one {outer}: the units are {' or '.join(map(plural, units))} "
+        f"there. The variation between {plural(outer)} is not in the answer. Measure several "
+        f"{plural(outer)}, or give their variation (compare has between=)."
     )
     return Note(
         "one_session",

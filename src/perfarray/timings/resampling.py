@@ -122,10 +122,10 @@ def resampling_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         else float(attrs["confidence_level"])
     )
     mean = attrs.get("statistic", "mean") == "mean"
-    more = {"remedy": "studentized"} if mean else {}
+    remedy = {"remedy": "studentized"} if mean else {}
     if not mean and attrs.get("result") in ("ratio_interval", "compare", "pairwise"):
-        more = {"remedy": "order_statistics", "covered": "82 to 93, of several runs each"}
-    return few_units(result.variables["n"], method, unit, **more), few_replicates(
+        remedy = {"remedy": "order_statistics", "covered": "82 to 93, of several runs each"}
+    return few_units(result.variables["n"], method, unit, **remedy), few_replicates(
         int(attrs["n_resamples"]), method, level
     )
 
@@ -158,16 +158,16 @@ def few_units(
     if method == "studentized":
         return count_note(
             "few_units",
-            f"{{cells}} rest on two {units}: method='studentized' needs three, their limits "
-            "are NaN",
+            f"{{cells}} rest on two {units}, but method='studentized' needs three. Their limits "
+            "are NaN.",
             number == 2,
         )
     text = (
-        f"{{cells}} rest on fewer than {FEW} {units}: {method} limits are too narrow (nominal "
-        f"95 % limits of 5 units cover {covered} %)"
+        f"{{cells}} rest on fewer than {FEW} {units}. Their {method} limits are too narrow: "
+        f"nominal 95 % limits of 5 units cover {covered} %."
     )
     return count_note(
         "few_units",
-        text + (f"; method={remedy!r} is not" if remedy else ""),
+        text + (f" Use method={remedy!r}." if remedy else ""),
         (number > 1) & (number < FEW),
     )

@@ -176,11 +176,11 @@ def choose_metric(
         )
     candidates = metrics_of(times)
     if not candidates and levels is not None:
-        named = check_names(levels, "levels")
+        level_names = check_names(levels, "levels")
         candidates = [
             str(name)
             for name, variable in times.data_vars.items()
-            if set(named) & set(variable.dims)
+            if set(level_names) & set(variable.dims)
         ]
     if metric is None:
         default = times.attrs.get(METRIC)
@@ -286,8 +286,8 @@ def resolve(
     check_not_empty(array)
     if is_chunked(array):
         array = evenly_chunked(array)
-    others = metrics_of(times) if isinstance(times, xr.Dataset) else ()
-    hidden = hidden_cells_notes(array, {name: times[name] for name in others})
+    metric_names = metrics_of(times) if isinstance(times, xr.Dataset) else ()
+    hidden = hidden_cells_notes(array, {name: times[name] for name in metric_names})
     above = LEVELS[: LEVELS.index(nest[0])] if levels is None else ()
     outer = [name for name in above if name in array.coords and array.coords[name].ndim == 0]
     selected = selected_unit_note(outer[0], nest[0]) if outer else None
@@ -386,8 +386,8 @@ def shared_levels(
     stands for the outermost level.
     """
     if shared is None:
-        named = str(times.array.attrs.get("shared_levels", "")).split()
-        return tuple(level for level in named if level in times.levels)
+        shared_in_data = str(times.array.attrs.get("shared_levels", "")).split()
+        return tuple(level for level in shared_in_data if level in times.levels)
     if shared == () or shared == "":
         return ()
     names, nest = check_names(shared, "shared"), nest or times.levels
@@ -399,17 +399,16 @@ def shared_levels(
         return tuple(level for level in times.levels if level in (times.levels[0], *names))
     if times.levels[0] not in names:
         raise ValueError(
-            f"shared={listed(names)} leaves out the outermost level {times.levels[0]!r}: units "
-            "inside it cannot be the same for every "
-            f"benchmark unless it is; name it too, or choose levels= that start at {names[0]!r}"
+            f"shared={listed(names)} leaves out the outermost level {times.levels[0]!r}, so its "
+            f"units cannot be shared. Name it too, or choose levels= that start at {names[0]!r}"
         )
     return names
 
 
 def place_units(*sides: Timings) -> list[Timings]:
     """Return timings with the units of each cell along the outermost level that repeats."""
-    nest, stopped = sides[0].levels, any(side.bounded for side in sides)
-    units = units_of_cells([side.array for side in sides], nest, stopped=stopped)
+    nest, with_stopped = sides[0].levels, any(side.bounded for side in sides)
+    units = units_of_cells([side.array for side in sides], nest, with_stopped=with_stopped)
     notes, unit = (
         (units.note,) if units.note else (),
         "" if units.unit == units.levels[0] else units.unit,
@@ -417,8 +416,8 @@ def place_units(*sides: Timings) -> list[Timings]:
 
     def shared(side: Timings) -> tuple[str, ...]:
         # Runs of one session that all benchmarks share may move together as sessions do.
-        instead = units.levels[:1] if nest[0] in side.shared else ()
-        return tuple(level for level in units.levels if level in (*side.shared, *instead))
+        replacement = units.levels[:1] if nest[0] in side.shared else ()
+        return tuple(level for level in units.levels if level in (*side.shared, *replacement))
 
     return [
         side._replace(
@@ -437,9 +436,9 @@ def decline_zeros(times: Timings, positive: Positive, along: tuple[str, ...] = (
 
     Dims `along` which values are taken together, as the commits of a history, belong to a cell.
     """
-    counted = any(note.code == ZEROS for note in times.notes)
+    is_noted = any(note.code == ZEROS for note in times.notes)
     array, notes = without_zeros(times.array, (*along, *times.levels), positive)
-    zeros = () if counted else zeros_note(times.array)
+    zeros = () if is_noted else zeros_note(times.array)
     return times._replace(array=array, notes=(*times.notes, *zeros, *notes))
 
 
@@ -448,14 +447,13 @@ def check_levels(
 ) -> tuple[str, ...]:
     """Return the nest, outermost first: the levels requested, or those of the data."""
     if levels is None:
-        present = tuple(level for level in LEVELS if level in array.dims)
-        if not present:
+        levels_in_data = tuple(level for level in LEVELS if level in array.dims)
+        if not levels_in_data:
             raise ValueError(
-                f"no repetition level: the array has dims {tuple(array.dims)}, and none of "
-                f"them is one of {LEVELS}; "
-                "name the dims whose values are repetitions with levels="
+                f"no repetition level: none of the dims {tuple(array.dims)} is one of {LEVELS}. "
+                "Name the dims whose values are repetitions with levels="
             )
-        return present
+        return levels_in_data
     names = check_names(levels, "levels")
     for level in names:
         check_dim(array, level, "level")
@@ -471,8 +469,8 @@ def check_levels(
     ranks = [0 if level in crossed else usual.index(level) for level in names if level in LEVELS]
     if ranks != sorted(ranks):
         raise ValueError(
-            f"levels={names} turns the nest inside out: levels go from the outside in, "
-            f"{tuple(usual)}"
+            f"levels={names} is in the wrong order. levels= must go from the outermost to the "
+            f"innermost: {tuple(usual)}"
         )
     return names
 
@@ -489,9 +487,9 @@ def check_dim(array: xr.DataArray | xr.Dataset, dim: object, role: str = "dim") 
 
 def check_names(names: str | Sequence[str], argument: str) -> tuple[str, ...]:
     """Return one name or several as a tuple without repeats."""
-    chosen = (names,) if isinstance(names, str) else tuple(names)
-    if not chosen or not all(isinstance(name, str) for name in chosen):
+    name_tuple = (names,) if isinstance(names, str) else tuple(names)
+    if not name_tuple or not all(isinstance(name, str) for name in name_tuple):
         raise ValueError(f"{argument}={names!r}: give a name or a tuple of names")
-    if len(set(chosen)) != len(chosen):
+    if len(set(name_tuple)) != len(name_tuple):
         raise ValueError(f"{argument}={names!r} names something twice")
-    return chosen
+    return name_tuple

@@ -191,8 +191,10 @@ def differences(
         if cells is None:
             continue
         values, baseline_values = values_of(name, new, old, cells, levels)
-        described = {*new.coords[name].dims, *old.coords[name].dims} - {dim}
-        along = cells.any([other for other in cells.dims if other not in described])
+        setting_dims = {*new.coords[name].dims, *old.coords[name].dims} - {dim}
+        along = cells.any(
+            [reduced_dim for reduced_dim in cells.dims if reduced_dim not in setting_dims]
+        )
         differing.append(Difference(name, _text(values), _text(baseline_values), along))
     return differing
 
@@ -213,23 +215,23 @@ def notes_on(
         }
         for side in (new, old)
     ]
-    alike = sides[0] & sides[1] - names
+    common_names = sides[0] & sides[1] - names
     # One machine, at another clock.
-    if names <= {*CLOCKS} and not alike.isdisjoint((*MODELS, *HOSTS)):
+    if names <= {*CLOCKS} and not common_names.isdisjoint((*MODELS, *HOSTS)):
         names = set()
     machines = [difference for difference in of_machines if difference.name in names]
     settings = [difference for difference in differing if difference not in machines]
     notes = []
     if machines:
-        only_names = names <= {*HOSTS} and not alike.isdisjoint((*MODELS, *COUNTS))
-        same = (
+        only_names = names <= {*HOSTS} and not common_names.isdisjoint((*MODELS, *COUNTS))
+        same_hardware = (
             "The recorded hardware is the same, and only the names of the hosts differ. "
             if only_names
             else ""
         )
         text = (
             "The sides were measured on different machines (candidate against baseline): "
-            f"{_listed(machines)}. {same}"
+            f"{_listed(machines)}. {same_hardware}"
             "The ratio is that of machines and programs together. Measure both sides on one "
             "machine."
         )
@@ -334,8 +336,8 @@ def _unequal(name: str, candidate: xr.Variable, baseline: xr.Variable) -> xr.Var
 
 def _stated(variable: xr.Variable) -> xr.Variable:
     """Return where a descriptor is known."""
-    stated: xr.Variable = variable.notnull() & (variable != UNKNOWN)
-    return stated
+    has_value: xr.Variable = variable.notnull() & (variable != UNKNOWN)
+    return has_value
 
 
 def _describes_machine(difference: Difference) -> bool:
@@ -350,8 +352,8 @@ def _text(values: Sequence[Any]) -> str:
         text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]}..."
         for text in dict.fromkeys(texts)
     ]
-    more = f" and {len(texts) - MAX_VALUES} more" if len(texts) > MAX_VALUES else ""
-    return f"{', '.join(texts[:MAX_VALUES])}{more}"
+    remainder = f" and {len(texts) - MAX_VALUES} more" if len(texts) > MAX_VALUES else ""
+    return f"{', '.join(texts[:MAX_VALUES])}{remainder}"
 
 
 def _listed(differing: Sequence[Difference]) -> str:
@@ -360,8 +362,8 @@ def _listed(differing: Sequence[Difference]) -> str:
     for name, candidate, baseline, cells in differing[:MAX_NAMED]:
         where = f" ({listed(cell_names(cells), 2)})" if cells.ndim and not cells.all() else ""
         texts.append(f"{name} {candidate} against {baseline}{where}")
-    more = len(differing) - MAX_NAMED
-    return f"{'; '.join(texts)}{f'; and {more} more' if more > 0 else ''}"
+    n_left_out = len(differing) - MAX_NAMED
+    return f"{'; '.join(texts)}{f'; and {n_left_out} more' if n_left_out > 0 else ''}"
 
 
 def _values(differing: Sequence[Difference]) -> Mapping[str, Any]:

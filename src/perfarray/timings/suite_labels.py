@@ -75,8 +75,8 @@ def suite_labels(times: Data, by: str, across: str) -> npt.NDArray[Any]:
     measured = measured_cells(times, coordinate.dims).reshape(labels.shape)
     labels[~measured & (measured.any(axis=1, keepdims=True) | (labels == UNKNOWN))] = None
     for row in labels:
-        stated = [label for label in dict.fromkeys(row.tolist()) if label not in (None, UNKNOWN)]
-        row[row == UNKNOWN] = stated[0] if len(stated) == 1 else None if stated else UNKNOWN
+        distinct = [label for label in dict.fromkeys(row.tolist()) if label not in (None, UNKNOWN)]
+        row[row == UNKNOWN] = distinct[0] if len(distinct) == 1 else None if distinct else UNKNOWN
     return labels.reshape(coordinate.shape)
 
 
@@ -112,12 +112,14 @@ def several_suites_note(times: Data, across: str) -> Note | None:
     if len(suites) < 2:
         return None
     shared = sum(len({*row} - {None}) > 1 for row in labels.reshape(len(labels), -1).tolist())
-    who = (
+    subject = (
         f"{shared} labels of {across!r} are benchmarks of several suites"
         if shared
         else f"the benchmarks are of {len(suites)} suites"
     )
-    text = f"{who}: each suite has its own answer, as by={SUITE!r} gives it ({listed(suites)}); "
+    text = (
+        f"{subject}: each suite has its own answer, as by={SUITE!r} gives it ({listed(suites)}). "
+    )
     text += f"times.where(times[{SUITE!r}] == {next(iter(suites))!r}) selects one"
     return Note("suites_apart", text, {"suites": [*suites]}, aside=True)
 
@@ -180,7 +182,9 @@ def select_suite(argument: Any, by: str, across: str, name: str, benchmarks: Any
     )
     labelled = [dim for dim in cells.dims if dim in times.indexes]
     positions = {
-        dim: np.flatnonzero(cells.any([other for other in cells.dims if other != dim]).values)
+        dim: np.flatnonzero(
+            cells.any([reduced_dim for reduced_dim in cells.dims if reduced_dim != dim]).values
+        )
         for dim in labelled
     }
     times, cells = times.isel(positions), cells.isel(positions)
@@ -234,39 +238,41 @@ def suites_hint(array: xr.DataArray, across: str, *, by: bool = True) -> str:
 
 
 def name_suites(
-    result: Any, array: xr.DataArray, counted: xr.DataArray, across: str, *, by: bool = False
+    result: Any, array: xr.DataArray, included: xr.DataArray, across: str, *, by: bool = False
 ) -> Note | None:
     """Set the attr `suites` of a mean over several suites, and return the note on them."""
-    note = several_suites(array, counted, across, by=by)
+    note = several_suites(array, included, across, by=by)
     if note:
         result.attrs[SUITES] = ", ".join(note.values["suites"])
     return note
 
 
 def several_suites(
-    array: xr.DataArray, counted: xr.DataArray | xr.Variable, across: str, *, by: bool = False
+    array: xr.DataArray, included: xr.DataArray | xr.Variable, across: str, *, by: bool = False
 ) -> Note | None:
     """Return a note where one mean is taken over several suites.
 
-    `counted` says which benchmarks count; where it is lazy, all do. `by` says whether the method
+    `included` says which benchmarks count; where it is lazy, all do. `by` says whether the method
     has an argument `by=`.
     """
     labels = _suite_of_each(array, across)
     if labels is None:
         return None
     mask = np.ones((1, len(labels)), dtype=bool)
-    if not is_chunked(counted):
-        mask = np.moveaxis(counted.values, counted.get_axis_num(across), -1).reshape(
+    if not is_chunked(included):
+        mask = np.moveaxis(included.values, included.get_axis_num(across), -1).reshape(
             -1, len(labels)
         )
     names = list(dict.fromkeys(labels))
     has = np.array([mask[:, labels == name].any(axis=1) for name in names])
-    several = has.sum(axis=0) > 1
-    mixed = [name for name, measured in zip(names, has, strict=True) if (measured & several).any()]
+    is_shared = has.sum(axis=0) > 1
+    mixed = [
+        name for name, measured in zip(names, has, strict=True) if (measured & is_shared).any()
+    ]
     if not mixed:
         return None
     text = (
-        f"one mean is taken over the benchmarks of {len(mixed)} suites ({listed(mixed)}); "
+        f"One mean is taken over the benchmarks of {len(mixed)} suites ({listed(mixed)}). "
         f"{suites_remedy(by)}"
     )
     return Note("several_suites", text, {"suites": mixed})

@@ -1,6 +1,6 @@
 """The level whose repetitions are independent, and the level whose repetitions are runs."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -88,7 +88,9 @@ def more_units(attrs: Mapping[Any, Any], *, unit: bool = False, one_side: bool =
     inner = tuple(nest[nest.index(outer) + 1 :])
     is_process = (one_side or outer in (EXECUTION, ITERATION)) and FORMAT in attrs
     ways = [
-        several_processes(str(attrs[FORMAT])) if is_process else f"Measure several {plural(outer)}"
+        several_processes(str(attrs[FORMAT]), compared="baseline" in attrs)
+        if is_process
+        else f"Measure several {plural(outer)}"
     ]
     if one_side:
         return f"{ways[0]}. Both sides need them: measure the other in the same way"
@@ -117,14 +119,14 @@ def single_unit_note(
     result: xr.Dataset, consequence: str, where: Mask | None = None
 ) -> Note | None:
     """Return the note on cells that rest on one unit, the consequence and the remedy."""
-    single = result.variables["n"].values == 1 if where is None else where
-    if not single.any():
+    one_unit = result.variables["n"].values == 1 if where is None else where
+    if not one_unit.any():
         return None
     text = (
         f"{{cells}} rest on one {result.attrs['unit']}: {consequence}. "
         f"{more_units(result.attrs, unit=True)}"
     )
-    return cells_note("single_unit", text, result["n"], single)
+    return cells_note("single_unit", text, result["n"], one_unit)
 
 
 # Code of the note on iterations that are taken as independent although the data tell their
@@ -132,18 +134,18 @@ def single_unit_note(
 ONE_PROCESS = "one_process"
 
 
-def one_process_note(data: Timings, unit: str | None, compared: str | None) -> Note | None:
+def one_process_note(data: Timings, unit: str | None, compared_dim: str | None) -> Note | None:
     """Return the note on verdicts that rest on iterations, not on executions."""
     array = data.array
     if (unit or data.levels[0]) != ITERATION or array.sizes.get(ITERATION, 1) == 1:
         return None
-    if EXECUTION not in array.dims or compared == EXECUTION:
+    if EXECUTION not in array.dims or compared_dim == EXECUTION:
         return None
     text = (
         "Iterations are taken as independent, and those of one execution are not. What "
         "executions vary by is in no interval: "
         "equal programs then get verdicts in most cases. "
-        f"{several_processes(str(array.attrs.get(FORMAT)))}"
+        f"{several_processes(str(array.attrs.get(FORMAT)), compared=True)}"
     )
     return Note(ONE_PROCESS, text, {"executions": array.sizes[EXECUTION]})
 
@@ -153,7 +155,7 @@ NAMED = 4
 
 # The checks of the number of units, and of cells without values
 UNITS, MEASURED = "units", "measured"
-NOT_MEASURED = "{cells} have no measured value; their answers are NaN"
+NOT_MEASURED = "{cells} have no measured value. Their answers are NaN."
 
 
 @check(UNITS)
@@ -173,23 +175,20 @@ def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         (single_unit & (result["n_candidate"] != result["n_baseline"]).values).any()
     )
     remedy = more_units(result.attrs, one_side=one_side)
-    single = (
+    one_unit_text = (
         f"{{cells}} rest on one {unit}: their limits are NaN, since one shows no spread. {remedy}"
     )
     if "between" in result.attrs:
-        single = (
+        one_unit_text = (
             f"{{cells}} rest on one {unit} on a side, and between= does not say how the "
             f"{plural(unit)} of one {result.attrs['between']} "
             "vary. Their limits are NaN. Measure two or more, or give between= timings or "
             f"components with several {plural(unit)} in each "
             f"{result.attrs['between']}."
         )
-    constant = (
-        "{cells} show no spread at all: their limits are the estimate, as sure as the values "
-        "are exact"
-    )
+    constant = "{cells} show no spread at all: all units are equal. Their interval has zero width."
     cases = (
-        ("single_unit", single, single_unit),
+        ("single_unit", one_unit_text, single_unit),
         ("no_value", NOT_MEASURED, no_value),
         ("no_spread", constant, no_spread),
     )
@@ -213,11 +212,18 @@ def without_other_side(result: xr.Dataset) -> Note | None:
         number + int((candidate & baseline).sum()),
         cell_names(candidate != baseline) if number < NAMED else [],
     )
-    which = f"{number} of {of} cells{f' ({listed(names)})' if names else ''}"
+    return one_sided_note(number, of, names)
+
+
+def one_sided_note(
+    number: int, of: int, names: Sequence[str] = (), missing: str = "measured value on one side"
+) -> Note:
+    """Return the note on cells that one side alone has, with their names where these are few."""
+    which = f" ({listed(names, 5)})" if names else ""
     return Note(
         "no_value",
-        f"{which} have no measured value on one side, and no answer",
-        {"cells": number, "of": of, "names": names},
+        f"{number} of {of} cells{which} have no {missing}. Their answers are NaN.",
+        {"cells": number, "of": of, "names": [*names]},
     )
 
 

@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any
 
 
-def listed(names: Iterable[object], most: int = 10) -> str:
+def listed(names: Iterable[object], limit: int = 10) -> str:
     """Write names for a message: `'a', 'b' and 3 more`."""
     names = list(names)
-    text = ", ".join(repr(name.item() if hasattr(name, "item") else name) for name in names[:most])
-    return f"{text} and {len(names) - most} more" if len(names) > most else text
+    text = ", ".join(repr(name.item() if hasattr(name, "item") else name) for name in names[:limit])
+    return f"{text} and {len(names) - limit} more" if len(names) > limit else text
 
 
 def number_of(number: int, noun: str) -> str:
@@ -74,8 +74,8 @@ def check_number(value: Any, name: str) -> float:
     return number
 
 
-def check_count(value: Any, name: str, least: int = 1) -> int:
-    """Return a whole number that is at least `least`."""
-    if isinstance(value, bool) or int(check_number(value, name)) != value or value < least:
-        raise ValueError(f"{name}={value!r}: give a whole number of at least {least}")
+def check_count(value: Any, name: str, minimum: int = 1) -> int:
+    """Return a whole number that is at least `minimum`."""
+    if isinstance(value, bool) or int(check_number(value, name)) != value or value < minimum:
+        raise ValueError(f"{name}={value!r}: give a whole number of at least {minimum}")
     return int(value)

@@ -30,10 +30,10 @@ def validity_notes(
         "candidate": candidates if len(candidates) == 1 else [],
         "baseline": [] if baseline is None else [baseline],
     }
-    notes, compared = [], _cells_compared(new, old)
+    notes, compared_cells = [], _cells_compared(new, old)
     for name, (value, code, state) in STATES.items():
         labels = {
-            side: _labels(array, compared, name, value)
+            side: _labels(array, compared_cells, name, value)
             for side, array in (("candidate", new), ("baseline", old))
         }
         sides = {
@@ -75,7 +75,7 @@ def _cells_compared(new: xr.DataArray, old: xr.DataArray) -> xr.DataArray | None
 
 
 def _labels(
-    array: xr.DataArray, compared: xr.DataArray | None, name: str, value: int
+    array: xr.DataArray, compared_cells: xr.DataArray | None, name: str, value: int
 ) -> list[str] | None:
     """Return the labels of the cells compared that are in a state, none where it has no dims.
 
@@ -85,8 +85,10 @@ def _labels(
     if coordinate is None or coordinate.dtype.kind not in "biuf":
         return None
     cells = (coordinate == value).reset_coords(drop=True).compute()
-    if compared is not None:
-        cells = cells & compared.any([dim for dim in compared.dims if dim not in cells.dims])
+    if compared_cells is not None:
+        cells = cells & compared_cells.any(
+            [dim for dim in compared_cells.dims if dim not in cells.dims]
+        )
     if not np.any(cells):
         return None
     return (

@@ -92,10 +92,10 @@ def check_direction(array: xr.DataArray) -> tuple[Note, ...]:
     if direction_of(units, str(array.name)) != LOWER:
         name = array.name or "the data"
         text = (
-            f"{name} is in {units!r} and does not say which direction is good: less is taken "
-            "as better; else set attrs['better'] = 'higher'"
+            f"{name} is in {units!r} and does not say which direction is good. Less is taken as "
+            "better. Set attrs['better'] = 'higher' if more is better."
         )
-        return (Note("no_direction", text, {"units": units}),)
+        return (Note("direction", text, {"units": units}),)
     return ()
 
 

@@ -113,16 +113,16 @@ def _misspelt(weights: Weights, labels: list[Any], across: str) -> tuple[Note, .
     names = list(weights.keys()) if isinstance(weights, Mapping | pd.Series) else []
     pairs = []
     for label in (str(name) for name in names if name not in labels):
-        near = get_close_matches(
+        matches = get_close_matches(
             label, [str(name_of_label) for name_of_label in labels], n=1, cutoff=NEAR
         )
         pairs += [
             f"{label!r} (there is {name_of_label!r})"
-            for name_of_label in near
+            for name_of_label in matches
             if re.sub(r"\d", "", name_of_label) != re.sub(r"\d", "", label)
         ]
-    text = f"weights for what is no label of {across!r} are left out: {', '.join(pairs[:5])}"
-    return (Note("unused_weights", text, {"labels": pairs}, aside=True),) if pairs else ()
+    text = f"Weights for what is no label of {across!r} are left out: {', '.join(pairs[:5])}"
+    return (Note("unused", text, {"labels": pairs}, aside=True),) if pairs else ()
 
 
 def as_weights(weights: Weights, labels: xr.DataArray) -> xr.DataArray:

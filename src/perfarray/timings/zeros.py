@@ -95,10 +95,10 @@ def _check_negative(array: xr.DataArray, needs: str) -> None:
     negative = array.values < 0
     if negative.any():
         number, first = int(negative.sum()), np.argwhere(negative)[0]
-        described = f"{number_of(number, 'value')} that {'is' if number == 1 else 'are'} negative"
+        negatives = f"{number_of(number, 'value')} that {'is' if number == 1 else 'are'} negative"
         value = float(array.values[tuple(first)])
         raise ValueError(
-            f"{needs} needs positive values; {array.name or 'the data'} has {described}, the "
+            f"{needs} needs positive values; {array.name or 'the data'} has {negatives}, the "
             f"first ({value:g}) at "
             f"{place_of(array, first)}; mark failed runs as failed, or remove them"
         )

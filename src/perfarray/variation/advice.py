@@ -40,11 +40,13 @@ def advice_on_nest(
     The first three are of the levels below the outermost; `already` are the pilot's repetitions.
     """
     once, little_to_see = [], []
-    for parent, level, count, seen, without in zip(
+    for parent, level, count, n_seen, without in zip(
         levels, levels[1:], counts, already, merged, strict=False
     ):
         if without:
-            reason = UNSEEN if seen <= 1 else "the pilot shows no variation of its own between them"
+            reason = (
+                UNSEEN if n_seen <= 1 else "the pilot shows no variation of its own between them"
+            )
             once.append(f"one {level} in each {parent}: {reason}")
         elif count < FEW:
             little_to_see.append(

@@ -20,7 +20,7 @@ from perfarray.timings.zeros import cell_names
 from perfarray.variation.numerics.carriers import carriers
 from perfarray.variation.numerics.component_intervals import ComponentLimits, anova_limits
 from perfarray.variation.numerics.jackknife import jackknife_limits, unevenness
-from perfarray.variation.numerics.reml import Fit, nested_reml
+from perfarray.variation.numerics.reml import RemlFit, nested_reml
 
 # What the attr `interval_method` of a result says.
 INTERVALS = {
@@ -218,8 +218,8 @@ def _split(
     Those that describe the data are of the analysis of variance, whatever the method.
     """
     components = nested_anova(values, levels, negative if method == "anova" else "keep")
-    estimate: Components | Fit = components
-    interval: ComponentLimits | Fit
+    estimate: Components | RemlFit = components
+    interval: ComponentLimits | RemlFit
     if method == "anova":
         interval = anova_limits(values, components, confidence_level)
         error = interval.standard_error
@@ -274,14 +274,14 @@ def _split(
 def component_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells without an answer, or without limits, and name what dominates."""
     counts, squares = (result.variables[name].values for name in ("repetitions", "level_variance"))
-    single, empty = counts[..., 0] == 1, np.isnan(counts[..., -1])
+    one_unit, empty = counts[..., 0] == 1, np.isnan(counts[..., -1])
     outermost = str(result.attrs["levels"]).split()[0]
     alone = (
         f"{{cells}} rest on one {outermost}: its component and the standard error are NaN. "
         f"{more_units(result.attrs)}"
     )
     cases = (
-        count_note("single_unit", alone, single),
+        count_note("single_unit", alone, one_unit),
         count_note("no_value", NOT_MEASURED, empty),
         _carriers_note(result, outermost),
     )
@@ -293,7 +293,7 @@ def component_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         "{cells} have no maximum of the likelihood, or no limits of its profile: these are NaN. "
         "method='anova' has an answer."
     )
-    return *cases, count_note("no_limits", text, open_ended.any(axis=-1))
+    return *cases, count_note("no_limit", text, open_ended.any(axis=-1))
 
 
 def _carriers_note(result: xr.Dataset, unit: str) -> Note | None:

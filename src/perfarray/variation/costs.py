@@ -20,32 +20,38 @@ COST_UNITS = (ITERATIONS, SECONDS)
 
 
 def prices(
-    costs: Any, times: Timings, cost_units: str, chosen: Mapping[str, object] | None = None
+    costs: Any, times: Timings, cost_units: str, selected_labels: Mapping[str, object] | None = None
 ) -> tuple[xr.DataArray, dict[str, xr.DataArray]]:
     """Return the price of each level, and by level those that the data say.
 
-    Prices lie along `PRICE`, NaN at the lowest level where its mean time is the price. `chosen`
-    selects labels of dims that the timings no longer have: those of a baseline.
+    Prices lie along `PRICE`, NaN at the lowest level where its mean time is the price.
+    `selected_labels` selects labels of dims that the timings no longer have: those of a baseline.
     """
     check_choice(cost_units, "cost_units", COST_UNITS)
     levels, lowest = times.levels, times.levels[-1]
-    named = {} if costs is None else costs
-    if not isinstance(named, Mapping):
+    costs_by_level = {} if costs is None else costs
+    if not isinstance(costs_by_level, Mapping):
         raise ValueError(
             f"costs={costs!r}: give a mapping of levels to prices, as in {{'execution': 19, "
             f"'binary': 5343}}"
         )
-    unknown = [name for name in named if name not in levels]
+    unknown = [name for name in costs_by_level if name not in levels]
     if unknown:
         raise ValueError(
             f"costs= names {listed(unknown)}, which is no level of these timings; the levels "
             f"are {levels}"
         )
-    prices_in_data = _stated(times, [level for level in levels if level not in named], cost_units)
-    missing = [level for level in levels[:-1] if level not in named and level not in prices_in_data]
+    prices_in_data = _stated(
+        times, [level for level in levels if level not in costs_by_level], cost_units
+    )
+    missing = [
+        level
+        for level in levels[:-1]
+        if level not in costs_by_level and level not in prices_in_data
+    ]
     alone = (
         cost_units == SECONDS
-        and lowest not in named
+        and lowest not in costs_by_level
         and lowest not in prices_in_data
         and times.units != SECONDS
     )
@@ -63,8 +69,8 @@ def prices(
         )
     default = xr.DataArray(np.nan if cost_units == SECONDS else 1.0)
     by_level = [
-        _price(named[level], level, times, chosen or {})
-        if level in named
+        _price(costs_by_level[level], level, times, selected_labels or {})
+        if level in costs_by_level
         else prices_in_data.get(level, default)
         for level in levels
     ]
@@ -188,12 +194,14 @@ def price_note(sides: Sequence[Mapping[str, xr.DataArray]], cost_units: str) -> 
     return Note("stated_prices", text, values | {"cost_units": cost_units})
 
 
-def _price(value: Any, level: str, times: Timings, chosen: Mapping[str, object]) -> xr.DataArray:
+def _price(
+    value: Any, level: str, times: Timings, selected_labels: Mapping[str, object]
+) -> xr.DataArray:
     """Return one price as an array with the labels of the timings.
 
     That of the lowest level is above zero.
     """
-    array, positive = _labelled(value, level, times, chosen), level == times.levels[-1]
+    array, positive = _labelled(value, level, times, selected_labels), level == times.levels[-1]
     numbers = array.values
     wrong = ~np.isfinite(numbers) | (numbers <= 0 if positive else numbers < 0)
     if wrong.any():
@@ -204,7 +212,9 @@ def _price(value: Any, level: str, times: Timings, chosen: Mapping[str, object])
     return array
 
 
-def _labelled(value: Any, level: str, times: Timings, chosen: Mapping[str, object]) -> xr.DataArray:
+def _labelled(
+    value: Any, level: str, times: Timings, selected_labels: Mapping[str, object]
+) -> xr.DataArray:
     """Return a price, an array over benchmark or a labelled array, with the timings' labels."""
     array = times.array
     if isinstance(value, pd.Series):
@@ -234,8 +244,8 @@ def _labelled(value: Any, level: str, times: Timings, chosen: Mapping[str, objec
             )
     value = value.astype(float).reset_coords(drop=True)
     for dim in list(value.dims):
-        if dim in chosen:
-            value = _at(value, dim, chosen[dim], level).drop_vars(dim, errors="ignore")
+        if dim in selected_labels:
+            value = _at(value, dim, selected_labels[dim], level).drop_vars(dim, errors="ignore")
         elif dim not in array.dims or dim in times.levels:
             cell_dims = [name for name in array.dims if name not in times.levels]
             raise ValueError(

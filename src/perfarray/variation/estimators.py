@@ -89,7 +89,7 @@ def run_estimate(
         bounds = statistic_bounds(data, result["estimate"], worst["estimate"])
         result = bound_interval(result, bounds).assign(bound=bounds.words)
     limit_note = data.stopped_note(
-        "an estimate that hangs on what they would have taken is a bound, or NaN where it is none"
+        "An estimate that depends on what they would have taken is a bound, or NaN"
     )
     return with_notes(
         result, *data.notes, slow_end_note([statistic], data.better), limit_note, checks=(MEASURED,)

@@ -159,8 +159,8 @@ def orders_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     largest, smallest = int(result["group_size"].max()), int(result["group_size"].min())
     equal = (ratio == 1).any(axis=result["ratio"].get_axis_num("statistic"))
     unsure = (pvalue > ESTABLISHED) & ~equal
-    few = (n > 0) & (n < 2 * smallest)
-    overlapping = (n < 4 * largest) & ~few & (n > 0) & (largest > 1)
+    too_small = (n > 0) & (n < 2 * smallest)
+    overlapping = (n < 4 * largest) & ~too_small & (n > 0) & (largest > 1)
     no_order = (
         "{cells} have means that do not differ at 5 %: all runs do not establish an order. "
         "Shares say how far groups repeat the accidents of these runs. Measure more."
@@ -174,6 +174,6 @@ def orders_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     return (
         count_note("no_order", ties, equal),
         count_note("no_order", no_order, unsure),
-        count_note("few_runs", no_share, few),
+        count_note("few_runs", no_share, too_small),
         count_note("few_runs", overlap, overlapping, n=float(n.min())),
     )

@@ -158,8 +158,10 @@ def plan_repetitions(
     sides, nest_levels = system.sides, system.sides[0].levels
     lazy = any(is_chunked(side.array) for side in sides)
     if lazy and goal.budget is not None and not any(map(is_chunked, prices)):
-        least = goal.min_units * reduce(add, [price.sum(PRICE, skipna=False) for price in prices])
-        check_affordable(least, goal, nest_levels[0], cost_units)
+        min_cost = goal.min_units * reduce(
+            add, [price.sum(PRICE, skipna=False) for price in prices]
+        )
+        check_affordable(min_cost, goal, nest_levels[0], cost_units)
     inputs = [component_arrays(dataset, biased) for dataset in components] or [
         ([side.array], [nest_levels]) for side in sides
     ]
@@ -229,8 +231,8 @@ def _estimated(
     total = count_repetitions(values, levels).total
     df = total[..., 0] - 1
     if learn:
-        components, known = moderate_components(components)
-        df = df + known[..., :1]
+        components, prior_df = moderate_components(components)
+        df = df + prior_df[..., :1]
         if negative != "keep":
             positive = np.where(components.variance < 0, 0.0, components.variance)
             components = components._replace(variance=positive)
@@ -293,12 +295,12 @@ def _plan_cells(goal: Goal, levels: tuple[str, ...], *fields: Floats) -> list[np
     shape = fields[-1].shape
     variance, candidate, cost, total = (field.reshape(-1, len(levels)) for field in fields[:4])
     unit_variance, df = (field.reshape(-1, 1) for field in fields[4:])
-    known = np.maximum(np.nan_to_num(variance), 0.0)
-    is_one_system = np.array_equal(known, candidate)
+    nonnegative = np.maximum(np.nan_to_num(variance), 0.0)
+    is_one_system = np.array_equal(nonnegative, candidate)
     # A cell whose outermost component is not known has no plan.
-    known[:, 0] = np.where(np.isnan(variance[:, 0]), np.nan, known[:, 0])
+    nonnegative[:, 0] = np.where(np.isnan(variance[:, 0]), np.nan, nonnegative[:, 0])
     pilot = Pilot(
-        nest(known, cost),
+        nest(nonnegative, cost),
         unit_variance,
         variance[:, :1],
         df,
@@ -312,12 +314,12 @@ def _plan_cells(goal: Goal, levels: tuple[str, ...], *fields: Floats) -> list[np
     nothing = np.full(len(cost), np.nan)
     if goal.budget is None and goal.half_width is None:
         counts, spent, half_widths = lower_counts(variance, cost), nothing, [nothing] * 5
-        more = np.full(cost.shape, np.nan)
+        added_counts = np.full(cost.shape, np.nan)
     else:
         plan = plan_assured(pilot, goal)
         counts, spent = plan.counts, plan.cost
         units, with_pilot = units_to_add(pilot, plan, goal)
-        more = with_top(units[:, 0], np.where(units > 0, counts[:, 1:], 0.0 * units))
+        added_counts = with_top(units[:, 0], np.where(units > 0, counts[:, 1:], 0.0 * units))
         half_widths = [plan.half_width, *half_width_limits(plan, goal)]
         half_widths += [with_pilot, default_half_width(plan, goal)]
     # Of the outermost level: what the money buys at the lower counts of equation 14, none below 1.
@@ -326,13 +328,13 @@ def _plan_cells(goal: Goal, levels: tuple[str, ...], *fields: Floats) -> list[np
     with np.errstate(divide="ignore", invalid="ignore"):
         unrounded[:, 0] = money / pilot.forest.price(lower_counts_of_14)
     n = total[:, 0]
-    least = np.where(n == 0, np.nan, (goal.min_units * cost).sum(axis=1))
+    min_cost = np.where(n == 0, np.nan, (goal.min_units * cost).sum(axis=1))
     inside = so_far(np.multiply, with_top(np.ones(len(n)), counts[:, 1:])) * cost
     share = inside[:, -1] / reduced(np.add, inside) if len(levels) > 1 else np.ones(len(n))
     advice = _advice(counts, unrounded, already, merged, share, n, levels)
     if len(levels) == 1 and goal.budget is None and goal.half_width is None:
         advice[:] = NO_GOAL.format(level=levels[0])
-    answers = [counts, unrounded, already, more, known, merged, cost, spent, least]
+    answers = [counts, unrounded, already, added_counts, nonnegative, merged, cost, spent, min_cost]
     answers += [*half_widths, n, advice]
     return [array.reshape(shape + array.shape[1:]) for array in answers]
 
@@ -391,7 +393,7 @@ def plan_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         text = f"{{cells}} have no best counts: {NO_OUTER.format(level=levels[0])}"
         no_goal = count_note("no_goal", text, endless)
         text = "{cells} have no plan: no variation at any level. Look at the clock's resolution."
-        constant = count_note("no_variation", text, unplanned & ~endless)
+        constant = count_note("no_spread", text, unplanned & ~endless)
     return (
         count_note("no_value", "{cells} have no plan: nothing was measured.", n == 0),
         count_note("single_unit", alone, n == 1),

@@ -10,7 +10,7 @@ from perfarray.conventions import square_units
 from perfarray.timings.apply import LEVEL
 from perfarray.timings.resolve import Data, Timings
 from perfarray.timings.validation import listed
-from perfarray.variation.request import Systems
+from perfarray.variation.request import PlannedSystems
 
 COMPONENTS = "variance_components"
 GIVEN = "given"
@@ -122,14 +122,14 @@ def _pooled(pilots: Sequence[xr.Dataset]) -> xr.Dataset:
     A benchmark that a pilot lacks rests on the others.
     """
     for name in ("levels", "negative"):
-        stated = list(dict.fromkeys(str(pilot.attrs.get(name, "unknown")) for pilot in pilots))
-        if len(stated) > 1 or (name == "negative" and stated != ["keep"]):
+        values = list(dict.fromkeys(str(pilot.attrs.get(name, "unknown")) for pilot in pilots))
+        if len(values) > 1 or (name == "negative" and values != ["keep"]):
             needed = (
                 "the same nest"
                 if name == "levels"
                 else "the estimates themselves, variance_components(negative='keep')"
             )
-            raise ValueError(f"the pilots have {name} {listed(stated)}; pooling needs {needed}")
+            raise ValueError(f"the pilots have {name} {listed(values)}; pooling needs {needed}")
     units = list(dict.fromkeys(str(pilot["mean"].attrs.get("units", "1")) for pilot in pilots))
     if len(units) > 1:
         raise ValueError(f"the pilots are in {listed(units)}; pooling needs one unit")
@@ -182,7 +182,9 @@ def is_published(times: object) -> TypeGuard[xr.Dataset]:
     return isinstance(times, xr.Dataset) and times.attrs.get("result") == COMPONENTS
 
 
-def published(components: xr.Dataset, baseline: object) -> tuple[Systems, tuple[xr.Dataset, ...]]:
+def published(
+    components: xr.Dataset, baseline: object
+) -> tuple[PlannedSystems, tuple[xr.Dataset, ...]]:
     """Return given components as systems whose timings are their means, along one nest."""
     datasets: tuple[xr.Dataset, ...] = (components,)
     if baseline is not None:
@@ -206,7 +208,7 @@ def published(components: xr.Dataset, baseline: object) -> tuple[Systems, tuple[
         "unit": levels[0],
     }
     attrs |= {"baseline": "other components"} if baseline is not None else {}
-    return Systems(
+    return PlannedSystems(
         tuple(sides), attrs, (), {}, tuple(dataset.attrs.get(ABSENT, ()) for dataset in datasets)
     ), datasets
 

@@ -79,17 +79,17 @@ def describe_goal(
     return {name: value for name, value in (attrs | choices).items() if value is not None}
 
 
-class Systems(NamedTuple):
+class PlannedSystems(NamedTuple):
     """The timings planned for, the candidate's first, with attrs, notes and a baseline's labels.
 
-    `absent` names for each the levels it does not have: they cost nothing there.
+    `missing_levels` names for each the levels it does not have: they cost nothing there.
     """
 
     sides: tuple[Timings, ...]
     attrs: dict[str, Hashable]
     notes: tuple[Note, ...]
-    chosen: dict[str, object]
-    absent: tuple[tuple[str, ...], ...] = ((), ())
+    selected_labels: dict[str, object]
+    missing_levels: tuple[tuple[str, ...], ...] = ((), ())
 
     def prices(self, costs: Any, cost_units: str) -> tuple[list[xr.DataArray], Note | None]:
         """Return the prices of every system, and a note on those that `costs` does not name."""
@@ -98,14 +98,14 @@ class Systems(NamedTuple):
                 {**(costs or {}), **dict.fromkeys(gone, 0.0)} if gone else costs,
                 side,
                 cost_units,
-                chosen,
+                labels,
             )
-            for side, gone, chosen in zip(
-                self.sides, self.absent, (None, self.chosen), strict=False
+            for side, gone, labels in zip(
+                self.sides, self.missing_levels, (None, self.selected_labels), strict=False
             )
         ]
         return [by_level for by_level, _ in priced], price_note(
-            [stated for _, stated in priced], cost_units
+            [in_data for _, in_data in priced], cost_units
         )
 
 
@@ -118,7 +118,7 @@ def systems(
     levels: str | tuple[str, ...] | None,
     paired: str | None = None,
     positive: Positive | None = None,
-) -> Systems:
+) -> PlannedSystems:
     """Resolve the timings, and those of a baseline beside them.
 
     `positive` says what must be above 0.
@@ -130,7 +130,9 @@ def systems(
                 f"paired={paired!r} matches the units of two systems; name the baseline too"
             )
         timings = resolve(times, metric, levels, positive=positive, as_nested=True)
-        return Systems((timings,), timings.describe(), (*timings.notes, *timings.crossed), {})
+        return PlannedSystems(
+            (timings,), timings.describe(), (*timings.notes, *timings.crossed), {}
+        )
     if levels is None and isinstance(baseline, xr.DataArray | xr.Dataset):
         nests = [resolve(side, metric, None, as_nested=True).levels for side in (times, baseline)]
         if nests[0] != nests[1]:
@@ -139,7 +141,7 @@ def systems(
                 "the components of both, "
                 "times.perf.variance_components() and baseline.perf.variance_components()"
             )
-    stated = (LOOPS, price_of(ITERATION), *(price_of(str(name)) for name in times.dims))
+    price_names = (LOOPS, price_of(ITERATION), *(price_of(str(name)) for name in times.dims))
     pair = resolve_pair(
         times,
         baseline,
@@ -148,10 +150,10 @@ def systems(
         levels=levels,
         paired=paired,
         positive=positive,
-        keep=stated,
+        keep=price_names,
     )
     by_label = pair.dim is not None and not isinstance(baseline, xr.DataArray | xr.Dataset)
-    return Systems(
+    return PlannedSystems(
         (pair.candidate, pair.baseline),
         dict(pair.attrs),
         (*pair.notes, *pair.crossed),
@@ -159,15 +161,17 @@ def systems(
     )
 
 
-def check_affordable(least: xr.DataArray, goal: Goal, outermost: str, cost_units: str) -> None:
+def check_affordable(min_cost: xr.DataArray, goal: Goal, outermost: str, cost_units: str) -> None:
     """Raise where the budget does not buy the fewest units.
 
     The message names the budget that does.
     """
-    if not (least.values > goal.budget).any():
+    if not (min_cost.values > goal.budget).any():
         return
-    dearest = least.isel(least.argmax(...)) if least.ndim else least
-    labels = ", ".join(f"{dim}={dearest[dim].item()}" for dim in least.dims if dim in least.coords)
+    dearest = min_cost.isel(min_cost.argmax(...)) if min_cost.ndim else min_cost
+    labels = ", ".join(
+        f"{dim}={dearest[dim].item()}" for dim in min_cost.dims if dim in min_cost.coords
+    )
     raise ValueError(
         f"budget={goal.budget:g} {cost_units} does not buy {goal.min_units} repetitions of "
         f"{outermost!r}, with one of everything in each{f' ({labels})' if labels else ''}. Give "

@@ -155,7 +155,7 @@ def plan_suite(
     ]
     labels, variables = arrays[0][across].values.tolist(), _outputs(across, len(sides))
     shares = weighing.shares_of(arrays[0][across].values)
-    rules = Rules(
+    rules = SuitePlanRules(
         goal=goal,
         levels=nest,
         sharing=tuple(Sharing(len(served), number, correlation) for number in in_pilot),
@@ -165,13 +165,13 @@ def plan_suite(
         paired=paired is not None,
         prior=prior,
     )
-    known = " ".join(served[: min(in_pilot)])
+    shared_names = " ".join(served[: min(in_pilot)])
     attrs = describe_goal(goal, SECONDS, negative, across=across, prior=prior)
     attrs |= {"result": "plan_suite"} | ({"shared": " ".join(served)} if served else {})
     if correlation is not None:
         attrs["correlation"] = correlation
     else:
-        attrs["benchmarks"] = f"shared: {known}" if known else "independent (assumed)"
+        attrs["benchmarks"] = f"shared: {shared_names}" if shared_names else "independent (assumed)"
     if paired is not None:
         attrs["paired"] = paired
     result = apply(
@@ -185,7 +185,7 @@ def plan_suite(
     )
     if goal.budget is not None and not any(map(is_chunked, arrays)):
         check_affordable(result["least_budget"], goal, nest[0], SECONDS)
-    assumed = correlation is None and shared != () and not known
+    assumed = correlation is None and shared != () and not shared_names
     notes = together_notes(sides, across, paired is not None) if assumed else ()
     mixed = name_suites(result, arrays[0], arrays[0].notnull().any(nest), across)
     dependent = dependence_note(sides, paired is not None)
@@ -213,14 +213,14 @@ def _check_shared(
             f"across={across!r} is a level of the nest {data.levels}. Name the dim of the "
             "benchmarks."
         )
-    named = (
+    shared_dims = (
         ()
         if shared in (AUTO, BINARY) and BINARY not in data.levels
         else BINARY
         if shared == AUTO
         else shared
     )
-    if named is None or len(named) == 0:
+    if shared_dims is None or len(shared_dims) == 0:
         for name, value in {"paired": paired, "correlation": correlation}.items():
             if value is not None:
                 raise ValueError(
@@ -228,7 +228,7 @@ def _check_shared(
                     f"shared=, one of {data.levels}."
                 )
         return (), [0] * len(sides)
-    served = check_names(named, "shared")
+    served = check_names(shared_dims, "shared")
     for name in served:
         check_choice(name, "shared", data.levels)
     if served != data.levels[: len(served)]:
@@ -303,20 +303,20 @@ def suite_plan_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     )
     constant = "{cells} show no variation at any level, and have no plan."
     repetitions = result["repetitions"].isel({LEVEL: 0}, drop=True)
-    absent = repetitions.isnull() & result["cost"].notnull()
+    no_repetitions = repetitions.isnull() & result["cost"].notnull()
     return (
         count_note("single_unit", alone, n < 2, "suites"),
-        count_note("no_variation", constant, np.isnan(cost) & (n > 1), "suites"),
+        count_note("no_spread", constant, np.isnan(cost) & (n > 1), "suites"),
         cells_note(
             "no_value",
             "{cells} have no measured value and are not in the plan.",
             repetitions,
-            absent.values,
+            no_repetitions.values,
         ),
     )
 
 
-class Rules(NamedTuple):
+class SuitePlanRules(NamedTuple):
     """What holds for every suite of a call.
 
     `shares` are the weights of the benchmarks in the mean.
@@ -333,7 +333,7 @@ class Rules(NamedTuple):
 
 
 def plan_suites(
-    arrays: Sequence[Floats], rules: Rules, outputs: Mapping[str, Output]
+    arrays: Sequence[Floats], rules: SuitePlanRules, outputs: Mapping[str, Output]
 ) -> list[np.ndarray]:
     """Plan suite by suite: a plan is a search, and suites are few.
 
@@ -382,13 +382,13 @@ def plan_suites(
 
 
 def _pilots(
-    values: list[Floats], prices: list[Floats], measured: np.ndarray, rules: Rules
+    values: list[Floats], prices: list[Floats], measured: np.ndarray, rules: SuitePlanRules
 ) -> list[Pilot]:
     """Estimate the systems of one suite, or their pairs, or every benchmark that shares nothing."""
     if not measured.any():
         return []
     shares = rules.shares[measured] / rules.shares[measured].mean() / measured.sum()
-    systems, known = [], []
+    systems, prior_dfs = [], []
     for array, cost in zip(values, prices, strict=True):
         components = nested_anova(array, len(rules.levels), rules.negative)
         components, learned = (
@@ -397,7 +397,7 @@ def _pilots(
             else (components, np.zeros(len(rules.levels)))
         )
         systems.append((array, cost, components))
-        known.append(learned)
+        prior_dfs.append(learned)
     if rules.paired:
         sharing = rules.sharing[0]._replace(
             in_pilot=min(side_sharing.in_pilot for side_sharing in rules.sharing)
@@ -411,12 +411,12 @@ def _pilots(
     benchmarks = [slice(number, number + 1) for number in range(len(shares))]
     return [
         suite_pilot([(array[b], cost[b], of_system.rows(b))], shares[b], Sharing(), learned)
-        for (array, cost, of_system), learned in zip(systems, known, strict=True)
+        for (array, cost, of_system), learned in zip(systems, prior_dfs, strict=True)
         for b in benchmarks
     ]
 
 
-def _plan_one(pilots: list[Pilot], rules: Rules) -> dict[str, Any]:
+def _plan_one(pilots: list[Pilot], rules: SuitePlanRules) -> dict[str, Any]:
     """Plan one suite: the variables of its plan.
 
     Where there is nothing to plan from, only what is known.
@@ -432,11 +432,11 @@ def _plan_one(pilots: list[Pilot], rules: Rules) -> dict[str, Any]:
         return {"n": n, "least_budget": least_budget}
     plan = plan_assured(pilot, goal)
     low, high = half_width_limits(plan, goal)
-    more, more_half_width = units_to_add(pilot, plan, goal)
+    added_units, more_half_width = units_to_add(pilot, plan, goal)
     forest, counts, total = plan.forest.of(0), plan.counts[0], pilot.total
     spent = (forest.cost * forest.totals(counts))[forest.paths]
-    optimum = continuous(forest, plan.fewest[0], budget=plan.cost[0])
-    added = more[0, forest.root_of][:, None]
+    optimum = continuous(forest, plan.tree_units[0], budget=plan.cost[0])
+    added = added_units[0, forest.root_of][:, None]
     parents = np.where(total[:, :-1] > 0, total[:, :-1], np.nan)
     rows = {
         "repetitions": counts[forest.paths],

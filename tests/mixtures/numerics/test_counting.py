@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from statsmodels.stats.proportion import proportion_confint
 
-from perfarray.mixtures.numerics.comparison import Comparison, wilson_limits
+from perfarray.mixtures.numerics.comparison import MetricComparison, wilson_limits
 from perfarray.mixtures.numerics.placements import (
     mean_differences,
     probabilities_least,
@@ -19,7 +19,7 @@ from perfarray.mixtures.numerics.placements import (
 from perfarray.numerics.levels import unit_weights
 from strategies import examples
 
-PLAIN = Comparison()
+PLAIN = MetricComparison()
 
 ragged = st.lists(
     st.lists(st.integers(0, 5).map(float), min_size=1, max_size=3), min_size=1, max_size=3
@@ -148,7 +148,7 @@ def test_score_limits_are_wilsons_of_one_to_two_times_the_units(variance, paired
     """Of ten units at most twenty are believed, and at least ten; five if units are paired, or
     totals are of two runs."""
     limits = wilson_limits(
-        np.array(0.5), np.array(variance), np.array(10.0), Comparison(paired=paired), runs
+        np.array(0.5), np.array(variance), np.array(10.0), MetricComparison(paired=paired), runs
     )
     assert_allclose(
         (limits.lower, limits.upper),
@@ -163,7 +163,9 @@ def test_paired_units_vary_together():
     new = np.arange(12.0)[:, None]
     old = new + 0.0
     old[-1] = np.nan
-    paired, _ = probabilities_less([new, old], (), Comparison(paired=True), shift=0.5, ties=0.0)
+    paired, _ = probabilities_less(
+        [new, old], (), MetricComparison(paired=True), shift=0.5, ties=0.0
+    )
     assert_allclose(paired.estimate, (11 * 12 / 2) / 11**2)
     assert_allclose((paired.lower, paired.upper), proportion_confint(12, 22, method="wilson"))
 

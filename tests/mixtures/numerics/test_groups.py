@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from perfarray.mixtures.numerics.fit import FitRequest, fit_mixtures, grouped, standardised
 from perfarray.mixtures.numerics.goodness_of_fit import ks_distance
-from perfarray.mixtures.numerics.normal import Mixture
+from perfarray.mixtures.numerics.normal import NormalMixture
 from perfarray.mixtures.numerics.scale import Scaled
 
 
@@ -41,7 +41,7 @@ def test_groups_change_nothing_that_matters(kind):
     assert_array_equal(result.equal, complete.equal)
     assert_allclose(result.bic, complete.bic, rtol=0, atol=1.0)
     distances = [
-        ks_distance(values, None, Scaled(Mixture(*fit[:3]), np.zeros(len(values), int)))
+        ks_distance(values, None, Scaled(NormalMixture(*fit[:3]), np.zeros(len(values), int)))
         for fit in (complete, result)
     ]
     assert_allclose(distances[1], distances[0], rtol=0, atol=1e-4)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from perfarray.mixtures.numerics.normal import (
-    Mixture,
+    NormalMixture,
     classes,
     density,
     distribution,
@@ -20,7 +20,7 @@ from strategies import examples
 
 def mixture(weights, means, deviations):
     """Return a mixture from lists."""
-    return Mixture(*(np.array(column, float) for column in (weights, means, deviations)))
+    return NormalMixture(*(np.array(column, float) for column in (weights, means, deviations)))
 
 
 @st.composite
@@ -137,12 +137,12 @@ def test_draws_have_the_distribution():
     result = draw(Scaled(values, np.zeros(2, bool)), 2000, np.array([4, 9]), Streams((1, 2)))
     assert (
         stats.kstest(
-            result[0], lambda x: distribution(Mixture(*(column[0] for column in values)), x)
+            result[0], lambda x: distribution(NormalMixture(*(column[0] for column in values)), x)
         ).pvalue
         > 0.01
     )
     alone = draw(
-        Scaled(Mixture(*(column[1:] for column in values)), np.zeros(1, bool)),
+        Scaled(NormalMixture(*(column[1:] for column in values)), np.zeros(1, bool)),
         2000,
         np.array([9]),
         Streams((1, 2)),

@@ -10,21 +10,21 @@ from scipy.integrate import quad
 from perfarray.mixtures.numerics import integrals
 from perfarray.mixtures.numerics.comparison import (
     MIXTURE,
-    Comparison,
+    MetricComparison,
     number_of_units,
     percentile_limits,
 )
 from perfarray.mixtures.numerics.metrics import numbers_of_modes
-from perfarray.mixtures.numerics.normal import Mixture, density, distribution
+from perfarray.mixtures.numerics.normal import NormalMixture, density, distribution
 from perfarray.mixtures.numerics.parametric import difference, fitted, less, replicates
 from perfarray.mixtures.numerics.scale import Scaled, number_of_modes
 from perfarray.mixtures.numerics.valleys import supported_modes
 
-DRAWING = Comparison(n_resamples=19, key=(1, 2), confidence_level=0.9)
+DRAWING = MetricComparison(n_resamples=19, key=(1, 2), confidence_level=0.9)
 
 
-def mixture(weights, means, deviations) -> Mixture:
-    return Mixture(*(np.array(column, float) for column in (weights, means, deviations)))
+def mixture(weights, means, deviations) -> NormalMixture:
+    return NormalMixture(*(np.array(column, float) for column in (weights, means, deviations)))
 
 
 def share_least(mixtures, **options):
@@ -35,11 +35,11 @@ def share_least(mixtures, **options):
     )
 
 
-def of_oracle(printed) -> Mixture:
+def of_oracle(printed) -> NormalMixture:
     return mixture(*(printed[name] for name in ("pro", "mean", "sd")))
 
 
-def point(value: float) -> Mixture:
+def point(value: float) -> NormalMixture:
     return mixture([1.0], [value], [0.0])
 
 
@@ -122,7 +122,9 @@ def test_blocks_do_not_change_the_answer(monkeypatch):
     """Cells are integrated in blocks."""
     rng = np.random.default_rng(1)
     large = [
-        Mixture(rng.dirichlet([1, 1], 7), rng.normal(size=(7, 2)), rng.uniform(0.1, 1, (7, 2)))
+        NormalMixture(
+            rng.dirichlet([1, 1], 7), rng.normal(size=(7, 2)), rng.uniform(0.1, 1, (7, 2))
+        )
         for _ in range(3)
     ]
     complete = share_least(large)
@@ -172,7 +174,7 @@ def test_modes_and_their_stability():
     runs are NaN."""
     rng = np.random.default_rng(3)
     runs = np.concatenate([rng.normal(1, 0.01, (1, 20)), rng.normal(2, 0.01, (1, 20))], axis=1)
-    comparison = Comparison(
+    comparison = MetricComparison(
         method=MIXTURE, n_resamples=19, key=(1, 2), confidence_level=0.9, levels=1
     )
     test = partial(supported_modes, n_samples=0, alpha=0.05, key=(1, 2))

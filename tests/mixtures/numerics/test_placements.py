@@ -8,9 +8,9 @@ from scipy import stats
 
 import perfarray
 from perfarray.mixtures.numerics import placements
-from perfarray.mixtures.numerics.comparison import Comparison, wilson_limits
+from perfarray.mixtures.numerics.comparison import MetricComparison, wilson_limits
 
-PLAIN = Comparison()
+PLAIN = MetricComparison()
 
 
 def limits_of_less(runs, shape, comparison=PLAIN, ties=0.0):
@@ -61,7 +61,7 @@ def test_variances_are_those_of_redrawn_units(paired, n_runs, ties):
     within its noise; totals are drawn in groups."""
     rng = np.random.default_rng(1)
     runs = [rng.normal(mean, 1, (60, 1)) for mean in (9.6, 10.0, 10.2)]
-    comparison = Comparison(paired=paired)
+    comparison = MetricComparison(paired=paired)
     options = {"ties": ties, "n_runs": n_runs}
     limits, _ = placements.probabilities_least(runs, (), comparison, **options)
     number = 2000 if n_runs == 1 else 300

@@ -135,7 +135,7 @@ CELLS = timings(
         (
             xr.DataArray([1.0], dims="machine"),
             {},
-            r"no repetition level: the array has dims \('machine',\)",
+            r"no repetition level: none of the dims \('machine',\)",
         ),
         (timings([[np.nan, np.nan]]), {}, "every value is NaN"),
         (timings([[1.0]]), {"max_lines": 0}, "max_lines must be 1 or more, got 0"),

@@ -74,7 +74,7 @@ def test_of_several_analyses_the_largest_is_drawn():
     ax = clusters.sel(compiler="gcc").perf.plot()
     assert (len(rows(ax)), title(ax)) == (7, "Which machines behave alike, gcc, 2 clusters")
     with pytest.raises(
-        ValueError, match="'cluster_machines' shows all cells together and has no facets"
+        ValueError, match="'cluster_machines' shows all cells together, without facets"
     ):
         clusters.perf.plot(row="compiler")
 

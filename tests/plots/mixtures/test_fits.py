@@ -127,7 +127,7 @@ def test_modes_of_few_runs_are_doubted():
 def test_what_cannot_be_drawn():
     """Several cells, other dims, no runs, another kind, no mixture."""
     for result, keywords, message in (
-        (FIT, {}, "select one label along version"),
+        (FIT, {}, "Select one label along version"),
         (
             OLD,
             {"times": RUNS.expand_dims(machine=["a", "b"])},

@@ -229,7 +229,7 @@ test_a_row_that_is_none = refusals(
     [
         (
             "500.alpha_r  1  100",
-            "line 7: '500.alpha_r  1  100'; expected a benchmark, then copies, run time",
+            "line 7 is '500.alpha_r  1  100'. Expected a benchmark and once or twice: copies, run time",
         ),
         *(
             (row, "line 7")
@@ -393,7 +393,7 @@ def test_every_genuine_report_reads():
             ARCHIVES / "spec_txt", format="spec_text", on_error="warn", progress=True
         )
     assert [[note.code for note in warning.message.notes] for warning in caught] == [
-        ["unknown_format", "contradicted_descriptors", "published_twice"]
+        ["unknown_format", "contradicted_descriptors", "marked_copies"]
     ]
     runs = [runs_of(path) for path in paths]
     assert (

@@ -154,7 +154,7 @@ def test_what_an_exhaustive_search_reports():
     np.testing.assert_array_equal(outcome.risk, [0.07, 0.0712, np.nan, np.nan])
     assert outcome.verdict.tolist() == [YES, YES, NO, CANNOT_CONCLUDE]
     assert outcome.not_found.tolist() == [False, False, True, True]
-    np.testing.assert_array_equal(outcome.described, [0.07, 0.0712, 0.01, 0.01])
+    np.testing.assert_array_equal(outcome.described_risk, [0.07, 0.0712, 0.01, 0.01])
 
 
 def test_welch_takes_over_where_the_f_test_rejects():

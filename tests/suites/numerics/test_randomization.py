@@ -7,7 +7,7 @@ import pytest
 
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.random import EXCHANGES, Streams
-from perfarray.numerics.suite import Sides, match_sides, run_statistic, suite_mean
+from perfarray.numerics.suite import SuiteSides, match_sides, run_statistic, suite_mean
 from perfarray.suites.numerics.randomization import (
     TABLE,
     Tally,
@@ -202,7 +202,7 @@ def test_suites_exchanged_together_have_the_ratios_of_suites_alone(runs, statist
     )
 
     def ratios(cells):
-        subset = Sides(*(field[cells] for field in sides))
+        subset = SuiteSides(*(field[cells] for field in sides))
         return randomization(subset, np.arange(5)[cells], how, draws, True, length=40)
 
     together, alone = ratios(slice(None)), [ratios([suite]) for suite in range(5)]

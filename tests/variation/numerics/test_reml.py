@@ -14,7 +14,7 @@ import perfarray  # noqa: F401  registers .perf
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.variation.numerics.likelihood import evaluate, nested_statistics
 from perfarray.variation.numerics.maximum import maximise
-from perfarray.variation.numerics.reml import Fit, nested_reml
+from perfarray.variation.numerics.reml import RemlFit, nested_reml
 from strategies import experiments
 
 DYESTUFF = np.array([
@@ -29,7 +29,7 @@ def fit(
     restricted: bool = True,
     levels: int | None = None,
     confidence_level: float | None = 0.95,
-) -> Fit:
+) -> RemlFit:
     levels = levels or values.ndim
     return nested_reml(values, levels, nested_anova(values, levels), restricted, confidence_level)
 
@@ -312,7 +312,7 @@ def test_cells_do_not_touch_each_other():
     cells[6, 1:] = np.nan
     together = fit(cells, levels=3)
     for i, cell in enumerate(cells):
-        for name, field, alone in zip(Fit._fields, together, fit(cell), strict=True):
+        for name, field, alone in zip(RemlFit._fields, together, fit(cell), strict=True):
             assert_allclose(field[i], alone, rtol=1e-7, err_msg=f"{name} {i}")
     assert np.isnan(together.mean[2])
     assert together.variance[3].tolist() == [0, 0, 0]

@@ -18,26 +18,28 @@ def number_of_splits(n: int) -> int:
     return comb(n, n // 2) // (2 if n % 2 == 0 else 1) if n > 1 else 0
 
 
-def halves(n: int, most: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
+def halves(n: int, max_splits: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
     """Return the units, ascending, of both halves of distinct splits.
 
     All splits, in lexical order, or at most so many at random.
     """
-    if number_of_splits(n) <= most:
+    if number_of_splits(n) <= max_splits:
         combinations_of_units = np.array(list(combinations(range(n), n // 2)))
         first = combinations_of_units[
             : number_of_splits(n)
         ]  # of an even number, those without unit 0 are the others' second halves
     else:
         first = np.empty((0, n // 2), dtype=np.int64)
-        while len(first) < most:  # once, but for a few units
-            orders = np.argsort(rng.random((most, n)), axis=1)
+        while len(first) < max_splits:  # once, but for a few units
+            orders = np.argsort(rng.random((max_splits, n)), axis=1)
             if n % 2 == 0:
                 orders = np.where(
                     (orders[:, : n // 2] == 0).any(axis=1)[:, None], orders, orders[:, ::-1]
                 )
             candidates = np.concatenate([first, np.sort(orders[:, : n // 2], axis=1)])
-            first = candidates[np.sort(np.unique(candidates, axis=0, return_index=True)[1])][:most]
+            first = candidates[np.sort(np.unique(candidates, axis=0, return_index=True)[1])][
+                :max_splits
+            ]
     is_second = np.ones((len(first), n), dtype=bool)
     np.put_along_axis(is_second, first, False, axis=1)
     return first, np.nonzero(is_second)[1].reshape(len(first), n - n // 2)

@@ -22,13 +22,17 @@ MOVED, SAME_SIGN, STAYED = 0.8, 0.9, 0.1  # shares of the benchmarks: at least, 
 
 
 class CommonShift(NamedTuple):
-    """The common log ratio, its standard error and df, and the benchmarks that share it."""
+    """The common log ratio, its standard error and df, and the benchmarks that share it.
+
+    `alike` says which.
+    """
 
     shift: Floats
     error: Floats
     df: Floats
     benchmarks: Integers
     common: Mask
+    alike: Mask
 
 
 def common_shift(log_ratios: Floats, errors: Floats, df: Floats) -> CommonShift:
@@ -70,7 +74,7 @@ def common_shift(log_ratios: Floats, errors: Floats, df: Floats) -> CommonShift:
         (moved >= MOVED * number) & (same_sign >= SAME_SIGN * number) & (stayed <= STAYED * number)
     )
     common = (number >= MIN_BENCHMARKS) & most & significant & (variance <= spread)
-    return CommonShift(shift, error, moved - 1.0, moved, np.asarray(common))
+    return CommonShift(shift, error, moved - 1.0, moved, np.asarray(common), with_others)
 
 
 def _median(ratios: Floats, number: Integers) -> Floats:

@@ -23,6 +23,7 @@ from perfarray.numerics.intervals import (
 from perfarray.numerics.levels import UnitSummary, mean_of_measured
 from perfarray.numerics.moderated import fit_prior, moderated_ratio
 from perfarray.numerics.searching import first_reached
+from perfarray.numerics.sequences import sequence_quantile
 from perfarray.numerics.types import Floats, Mask
 
 STEIN, EACH, ALWAYS, STEADY = "stein", "t", "always_valid", "cv"
@@ -89,27 +90,6 @@ class Growing(NamedTuple):
             return np.asarray(
                 np.sqrt(self.ratio.residual * self.ratio.n) / np.abs(self.ratio.numerator.mean)
             )
-
-
-def sequence_quantile(units: Floats, confidence_level: float, expected: float) -> Floats:
-    """Return the half-width of a confidence sequence of a mean in standard errors.
-
-    The likelihood ratio of the t statistics of normal units, averaged over effects of variance g,
-    is a martingale: it ever reaches 1 / risk with a chance of at most the risk (Ville). With n
-    units, m = 1 + n g and K = (m / risk^2)^(1 / n), it is smaller where t^2 < (n - 1) (K - 1) / (1
-    - K / m). Of g, that of Waudby-Smith et al. is taken, which is narrowest at `expected` units.
-    """
-    log_risk = np.log1p(-confidence_level)
-    g = (np.log1p(-2 * log_risk) - 2 * log_risk) / expected
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log_k = (np.log1p(units * g) - 2 * log_risk) / units
-        remainder = -np.expm1(log_k - np.log1p(units * g))
-        quantile = np.where(
-            remainder > 0,
-            np.sqrt((units - 1) * np.expm1(log_k) / np.where(remainder > 0, remainder, 1.0)),
-            np.inf,
-        )
-    return np.where(units > 1, quantile, np.nan)
 
 
 def path(new: Floats, old: Floats | None, paired: bool, rule: Rule) -> Path:

@@ -16,12 +16,12 @@ def random_rows(groups: Integers, share: float, rng: np.random.Generator) -> Int
     codes = np.unique(groups, return_inverse=True)[1]
     sizes = np.bincount(codes)
     limit, n_rows = max(1.0, share * len(groups)), 0
-    drawn: list[int] = []
+    drawn_groups: list[int] = []
     for group in rng.permutation(len(sizes)).tolist():
-        if not drawn or n_rows + sizes[group] <= limit:
-            drawn.append(group)
+        if not drawn_groups or n_rows + sizes[group] <= limit:
+            drawn_groups.append(group)
             n_rows += sizes[group]
-    return np.flatnonzero(np.isin(codes, drawn))
+    return np.flatnonzero(np.isin(codes, drawn_groups))
 
 
 def correlation_interval(

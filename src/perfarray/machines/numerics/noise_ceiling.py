@@ -45,8 +45,8 @@ def spread_of_redrawn(units: Floats, statistic: str) -> Floats:
     number = (~np.isnan(rows)).sum(axis=-1)
     variances = np.full(len(rows), np.nan)
     if statistic not in ORDER_STATISTICS:
-        several = number > 1
-        variances[several] = np.nanvar(rows[several], axis=-1) / number[several]
+        repeated = number > 1
+        variances[repeated] = np.nanvar(rows[repeated], axis=-1) / number[repeated]
         return variances.reshape(units.shape[:-1])
     rows = np.sort(rows, axis=-1)
     for n in np.unique(number[number > 1]).tolist():

@@ -7,7 +7,7 @@ import numpy as np
 from perfarray.numerics.types import Floats, Mask
 
 
-class Components(NamedTuple):
+class PrincipalComponents(NamedTuple):
     """Principal components of a table.
 
     Scores (samples, components), loadings (features, components), variances and their shares
@@ -23,7 +23,7 @@ class Components(NamedTuple):
     correlations: Floats
 
 
-def principal_axes(table: Floats, *, scale: bool) -> Components:
+def principal_axes(table: Floats, *, scale: bool) -> PrincipalComponents:
     """Return the principal components of complete tables (..., samples, features).
 
     There are min(samples, features), by falling variance. With `scale`, features are divided by
@@ -37,7 +37,7 @@ def principal_axes(table: Floats, *, scale: bool) -> Components:
     )
     scaled = centred / divisors[..., None, :]
     loadings, variances, ratios = axes_of(scaled, samples)
-    return Components(
+    return PrincipalComponents(
         scaled @ loadings, loadings, variances, ratios, centres, divisors, correlations(scaled)
     )
 

@@ -74,17 +74,19 @@ def regions(
     with np.errstate(divide="ignore", invalid="ignore"):
         df = scaled.sum(axis=-1) ** 2 / (scaled**2 / df_of_each).sum(axis=-1)
     df = np.where(np.isnan(df), df_of_each.sum(axis=-1), df)
-    enough = (counts != 1).all(axis=-1)
-    covariance = np.where(enough[:, None, None], covariance / draws, np.nan)
+    estimable = (counts != 1).all(axis=-1)
+    covariance = np.where(estimable[:, None, None], covariance / draws, np.nan)
     half = t_quantile((1 + level) / 2, df)[:, None] * np.sqrt(
         np.diagonal(covariance, axis1=1, axis2=2)
     )
     stacked = (
-        np.concatenate(loadings) if enough.all() else np.full((1, features, n_components), np.nan)
+        np.concatenate(loadings)
+        if estimable.all()
+        else np.full((1, features, n_components), np.nan)
     )
     loading_lower, loading_upper = np.quantile(stacked, [(1 - level) / 2, (1 + level) / 2], axis=0)
     # The square of the radius, halved, is the quantile of F with 2 and df degrees of freedom.
-    radius = np.where(enough, np.sqrt(df * ((1 - level) ** (-2 / df) - 1)), np.nan)
+    radius = np.where(estimable, np.sqrt(df * ((1 - level) ** (-2 / df) - 1)), np.nan)
     return scores - half, scores + half, covariance, radius, loading_lower, loading_upper
 
 

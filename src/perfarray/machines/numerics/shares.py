@@ -77,9 +77,9 @@ def explained_shares(
         sums = np.stack([np.bincount(batch, weights=column) for column in sums.T], axis=1)
         number = BATCHES
     counts = rng.multinomial(number, np.full(number, 1 / number), size=RESAMPLES).astype(float)
-    totals, parts = _shares(counts @ sums)
+    totals, shares = _shares(counts @ sums)
     tail = norm.cdf(np.sqrt(number / (number - 1)) * t.ppf((1 - confidence_level) / 2, number - 1))
-    limits = np.where(np.isnan(explained), np.nan, np.quantile(parts, [tail, 1 - tail], axis=0))
+    limits = np.where(np.isnan(explained), np.nan, np.quantile(shares, [tail, 1 - tail], axis=0))
     return (
         np.concatenate([total, np.quantile(totals, [tail, 1 - tail])]),
         np.concatenate([explained, limits]),
@@ -95,5 +95,5 @@ def _shares(sums: Floats) -> tuple[Floats, Floats]:
     with np.errstate(invalid="ignore", divide="ignore"):
         total = 1 - errors / baseline
         increases = np.maximum(np.where(counts > 0, losses / counts, 0.0), 0.0)
-        parts = increases / increases.sum(axis=1, keepdims=True)
-    return total, np.maximum(total, 0.0)[:, None] * np.nan_to_num(parts)
+        shares = increases / increases.sum(axis=1, keepdims=True)
+    return total, np.maximum(total, 0.0)[:, None] * np.nan_to_num(shares)

@@ -18,7 +18,7 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class MetricComparison:
     """How systems are compared."""
 
     method: str = EMPIRICAL
@@ -78,7 +78,7 @@ def percentile_limits(replicates: Floats, confidence_level: float) -> Limits:
 
 
 def wilson_limits(
-    estimate: Floats, variance: Floats, n: Floats, comparison: Comparison, runs: int = 1
+    estimate: Floats, variance: Floats, n: Floats, comparison: MetricComparison, runs: int = 1
 ) -> Limits:
     """Return Wilson's limits of a probability for the number of units that has its variance.
 

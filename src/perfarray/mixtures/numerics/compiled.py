@@ -27,8 +27,8 @@ from perfarray.mixtures.numerics.pool import (
     MOVED,
     SETTLED,
     TINY,
+    EmResult,
     Pool,
-    Run,
     Theta,
 )
 
@@ -62,7 +62,7 @@ def compiled(**options: Any) -> Callable[[F], F]:
     return decorate
 
 
-def run_compiled(pool: Pool, theta: Theta, limit: float, forced: bool, last: bool) -> Run:
+def run_compiled(pool: Pool, theta: Theta, limit: float, forced: bool, last: bool) -> EmResult:
     """Run EM on the fits of a pool, a block of them at a time, in threads."""
     samples, size = pool.samples, len(pool.rows)
     values, weights, inside = map(
@@ -110,7 +110,7 @@ def run_compiled(pool: Pool, theta: Theta, limit: float, forced: bool, last: boo
     blocks = [slice(*pair) for pair in itertools.pairwise(edges)][::-1]
     in_threads(work, blocks, int(cast(Any, numba).config.NUMBA_NUM_THREADS))
     steps, converged, floored = ends.T
-    return Run(Theta(*points[0].T.copy()), logliks, steps, converged > 0, floored > 0)
+    return EmResult(Theta(*points[0].T.copy()), logliks, steps, converged > 0, floored > 0)
 
 
 def in_threads(work: Callable[[Block], object], blocks: Sequence[Block], threads: int) -> None:

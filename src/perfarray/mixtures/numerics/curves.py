@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import ndtr
 
-from perfarray.mixtures.numerics.normal import Mixture
+from perfarray.mixtures.numerics.normal import NormalMixture
 from perfarray.mixtures.numerics.scale import Scaled, density, distribution, quantiles
 from perfarray.numerics.types import Floats
 
@@ -20,7 +20,7 @@ SHOWN = (4.0, 3.0, 2.5)
 def _each_component(scaled: Scaled, weights: Floats) -> Scaled:
     """Return every component as a mixture of its own, shape (component, 1, 1), with a weight."""
     columns = (weights, scaled.mixture.means, scaled.mixture.deviations)
-    return Scaled(Mixture(*(column[:, None, None] for column in columns)), scaled.family)
+    return Scaled(NormalMixture(*(column[:, None, None] for column in columns)), scaled.family)
 
 
 def curve_points(scaled: Scaled, runs: Floats) -> Floats:

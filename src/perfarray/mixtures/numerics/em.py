@@ -16,8 +16,8 @@ from perfarray.mixtures.numerics.pool import (
     TINY,
     Batch,
     Candidate,
+    EmResult,
     Pool,
-    Run,
     Samples,
     Theta,
     unfinished,
@@ -37,7 +37,7 @@ def em(
     last: bool,
     engine: str,
     steps: Steps,
-) -> tuple[Pool, Run]:
+) -> tuple[Pool, EmResult]:
     """Run plain EM for every candidate on all samples, from classes of their values.
 
     It iterates over `points`, values or groups, to a relative change of the log-likelihood. Fits at
@@ -80,7 +80,7 @@ def em(
     return pool, run
 
 
-def _engine(name: str) -> Callable[[Pool, Theta, float, bool, bool], Run]:
+def _engine(name: str) -> Callable[[Pool, Theta, float, bool, bool], EmResult]:
     if name == "numba":
         from perfarray.mixtures.numerics.compiled import run_compiled
 
@@ -88,7 +88,7 @@ def _engine(name: str) -> Callable[[Pool, Theta, float, bool, bool], Run]:
     return _run
 
 
-def finish(pool: Pool, run: Run, fits: Integers, forced: bool, engine: str) -> None:
+def finish(pool: Pool, run: EmResult, fits: Integers, forced: bool, engine: str) -> None:
     """Go on with some fits to the maximum: plain EM until it is calm, then accelerated EM."""
     run_em = _engine(engine)
     for limit in (CALM, ACCELERATED):
@@ -139,10 +139,10 @@ def _step(pool: Batch, theta: Theta) -> tuple[Theta, Floats]:
 # Steps that some fits take from parameters on: gets a pool of them, their numbers and parameters,
 # and what becomes of them, which it fills in. Returns the parameters to go on from, and which fits
 # go on.
-Advance = Callable[[Batch, Integers, Theta, Run], tuple[Theta, Mask]]
+Advance = Callable[[Batch, Integers, Theta, EmResult], tuple[Theta, Mask]]
 
 
-def _iterate(pool: Pool, theta: Theta, advance: Advance) -> Run:
+def _iterate(pool: Pool, theta: Theta, advance: Advance) -> EmResult:
     """Iterate as many fits at a time as stay in a cache; where some end, others begin."""
     result, state = unfinished(theta, len(pool.numbers)), theta.copy()
     fits, waiting = pool.refilled(np.empty(0, np.intp), 0)
@@ -159,7 +159,7 @@ def _iterate(pool: Pool, theta: Theta, advance: Advance) -> Run:
     return result
 
 
-def _run(pool: Pool, theta: Theta, limit: float, forced: bool, last: bool) -> Run:
+def _run(pool: Pool, theta: Theta, limit: float, forced: bool, last: bool) -> EmResult:
     """Run EM: plain to a relative change of the log-likelihood, or accelerated.
 
     Plain EM stops as mclust does: when |change of l| / (1 + |l|) is at most the limit, l in the
@@ -170,7 +170,9 @@ def _run(pool: Pool, theta: Theta, limit: float, forced: bool, last: bool) -> Ru
         return _accelerated(pool, theta, forced)
     previous = np.full(len(pool.numbers), np.inf)
 
-    def advance(active: Batch, fits: Integers, theta: Theta, result: Run) -> tuple[Theta, Mask]:
+    def advance(
+        active: Batch, fits: Integers, theta: Theta, result: EmResult
+    ) -> tuple[Theta, Mask]:
         theta, low = active.bounded(theta)
         result.floored[fits] |= low
         if low.any() and not forced:
@@ -196,14 +198,16 @@ def _run(pool: Pool, theta: Theta, limit: float, forced: bool, last: bool) -> Ru
     return _iterate(pool, theta, advance)
 
 
-def _accelerated(pool: Pool, theta: Theta, forced: bool) -> Run:
+def _accelerated(pool: Pool, theta: Theta, forced: bool) -> EmResult:
     """Extrapolate EM by squared steps (Varadhan and Roland 2008).
 
     It goes back to plain EM wherever that would lose likelihood.
     """
     cap = np.full(len(pool.numbers), 4.0)
 
-    def advance(active: Batch, fits: Integers, theta: Theta, result: Run) -> tuple[Theta, Mask]:
+    def advance(
+        active: Batch, fits: Integers, theta: Theta, result: EmResult
+    ) -> tuple[Theta, Mask]:
         theta, low_0 = active.bounded(theta)
         first, loglik = _step(active, theta)
         first, low_1 = active.bounded(first)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perfarray.mixtures.numerics.em import em, finish
-from perfarray.mixtures.numerics.pool import Candidate, Pool, Run, Samples
+from perfarray.mixtures.numerics.pool import Candidate, EmResult, Pool, Samples
 from perfarray.mixtures.numerics.steps import NORMAL_STEPS, Steps
 from perfarray.numerics.levels import unit_weights
 from perfarray.numerics.types import Floats, Integers, Mask
@@ -244,7 +244,7 @@ def _fit_block(
     _keep(fits, block[with_fit], pool, run, fit[best[with_fit], with_fit])
 
 
-def _bics(pool: Pool, run: Run, candidates: int, forced: bool) -> Floats:
+def _bics(pool: Pool, run: EmResult, candidates: int, forced: bool) -> Floats:
     """Return the BIC of every fit, shape (candidate, sample).
 
     Minus infinity for those that do not compete.
@@ -264,7 +264,7 @@ def _bics(pool: Pool, run: Run, candidates: int, forced: bool) -> Floats:
     return bics
 
 
-def _keep(fits: Fits, rows: Integers, pool: Pool, run: Run, best: Integers) -> None:
+def _keep(fits: Fits, rows: Integers, pool: Pool, run: EmResult, best: Integers) -> None:
     """Write the chosen fits in the units of the data, means ascending."""
     numbers, samples = pool.numbers[best], pool.samples.take(pool.rows[best])
     theta = np.full((3, len(rows), fits.means.shape[1]), np.nan)

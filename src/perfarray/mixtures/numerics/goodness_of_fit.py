@@ -7,7 +7,7 @@ import numpy as np
 
 from perfarray.mixtures.numerics.fit import FitRequest
 from perfarray.mixtures.numerics.grid import steps_of
-from perfarray.mixtures.numerics.normal import Mixture
+from perfarray.mixtures.numerics.normal import NormalMixture
 from perfarray.mixtures.numerics.scale import Scaled, distribution, draw_from, fit_on_scale
 from perfarray.numerics.random import SAMPLES, Streams
 from perfarray.numerics.types import Floats, Integers, Mask
@@ -49,7 +49,7 @@ def ks_distance(values: Floats, weights: Floats | None, scaled: Scaled) -> Float
 def fitted(values: Floats, weights: Floats | None, request: FitRequest) -> Scaled:
     """Fit samples, shape (sample, value)."""
     fits, family = fit_on_scale(values, weights, request)
-    return Scaled(Mixture(*fits[:3]), family)
+    return Scaled(NormalMixture(*fits[:3]), family)
 
 
 def calibrated_fit(

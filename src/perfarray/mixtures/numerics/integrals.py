@@ -11,7 +11,7 @@ from scipy.special import ndtr
 
 from perfarray.mixtures.numerics import scale
 from perfarray.mixtures.numerics.comparison import lots
-from perfarray.mixtures.numerics.normal import Mixture
+from perfarray.mixtures.numerics.normal import NormalMixture
 from perfarray.mixtures.numerics.scale import Family, Scaled
 from perfarray.numerics.types import Floats
 
@@ -161,7 +161,7 @@ def _rule(systems: Sequence[Scaled], shifts: Sequence[float]) -> tuple[Floats, F
     codes = {code for system in systems for code in np.unique(system.family)}
     scores = SCORES[::4] if codes <= {0} or (codes <= {1} and positive.all()) else SCORES
 
-    def ends_of(family: Family, mixture: Mixture) -> Floats:
+    def ends_of(family: Family, mixture: NormalMixture) -> Floats:
         spread = np.where(mixture.deviations == 0, 1.0, mixture.deviations)[..., None]
         reach = np.where(
             mixture.deviations[..., None] == 0, 0.0, family.law.quantile(scores, spread)

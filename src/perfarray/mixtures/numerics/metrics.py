@@ -8,8 +8,8 @@ import numpy as np
 from perfarray.mixtures.numerics import integrals, parametric, placements, totals
 from perfarray.mixtures.numerics.comparison import (
     EMPIRICAL,
-    Comparison,
     Limits,
+    MetricComparison,
     number_of_units,
     percentile_limits,
 )
@@ -22,7 +22,7 @@ SupportTest = partial[tuple[Floats, Floats]]
 
 
 def _runs(
-    arrays: Sequence[Floats], shape: tuple[int, ...], comparison: Comparison
+    arrays: Sequence[Floats], shape: tuple[int, ...], comparison: MetricComparison
 ) -> tuple[list[Floats], list[Floats]]:
     """Return runs (..., units, runs), and numbers of units of a shape."""
     runs = [values_by_unit(array, comparison.levels, comparison.depth) for array in arrays]
@@ -30,7 +30,7 @@ def _runs(
 
 
 def _mixtures(
-    arrays: Sequence[Floats], shape: tuple[int, ...], comparison: Comparison
+    arrays: Sequence[Floats], shape: tuple[int, ...], comparison: MetricComparison
 ) -> tuple[list[Scaled], list[Floats] | None, list[Floats]]:
     """Return the given mixtures, or those fitted to runs, these runs, and numbers of units."""
     if not comparison.fitted:
@@ -40,14 +40,14 @@ def _mixtures(
     return list(fits), None, [np.broadcast_to(n, shape) for n in units]
 
 
-def _without_limits(limits: Limits, comparison: Comparison) -> Limits:
+def _without_limits(limits: Limits, comparison: MetricComparison) -> Limits:
     if comparison.with_limits:
         return limits
     return Limits(limits.estimate, *[np.full_like(limits.estimate, np.nan)] * 2)
 
 
 def mean_differences(
-    new: Floats, old: Floats, cells: Integers, *, comparison: Comparison
+    new: Floats, old: Floats, cells: Integers, *, comparison: MetricComparison
 ) -> tuple[Floats, ...]:
     """Return E|X - Y| with limits, that of two runs of the baseline, and the units."""
     if comparison.method == EMPIRICAL:
@@ -78,7 +78,7 @@ def probabilities_faster(
     old: Floats,
     cells: Integers,
     *,
-    comparison: Comparison,
+    comparison: MetricComparison,
     shift: float,
     ties: bool,
     n_runs: int,
@@ -120,7 +120,7 @@ def probabilities_faster(
 
 
 def probabilities_fastest(
-    values: Floats, cells: Integers, *, comparison: Comparison, ties: bool, n_runs: int
+    values: Floats, cells: Integers, *, comparison: MetricComparison, ties: bool, n_runs: int
 ) -> tuple[Floats, ...]:
     """Return the probability of the best total with limits, that of a tie, and the units.
 
@@ -157,7 +157,7 @@ def probabilities_fastest(
 
 
 def numbers_of_modes(
-    values: Floats, cells: Integers, *, comparison: Comparison, test: SupportTest
+    values: Floats, cells: Integers, *, comparison: MetricComparison, test: SupportTest
 ) -> tuple[Floats, ...]:
     """Return the number of modes with limits, its stability, its support, and the units."""
     mixtures = _, runs, (n,) = _mixtures([values], cells.shape, comparison)

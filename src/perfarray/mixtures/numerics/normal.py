@@ -23,7 +23,7 @@ REACH = np.concatenate(
 CELLS = 256
 
 
-class Mixture(NamedTuple):
+class NormalMixture(NamedTuple):
     """Parameters (..., component): weights, means or places, standard deviations or spreads."""
 
     weights: Floats
@@ -35,32 +35,32 @@ class Mixture(NamedTuple):
         """Return which mixtures have components, shape (...)."""
         return np.asarray((np.asarray(self.weights) > 0).any(axis=-1))
 
-    def take(self, index: Any) -> "Mixture":
+    def take(self, index: Any) -> "NormalMixture":
         """Return the parameters at an index of the arrays."""
-        return Mixture(*(np.asarray(column)[index] for column in self))
+        return NormalMixture(*(np.asarray(column)[index] for column in self))
 
-    def where(self, mask: Mask) -> "Mixture":
+    def where(self, mask: Mask) -> "NormalMixture":
         """Return the mixtures with blank numbers in place of components that are not chosen."""
-        return Mixture(
+        return NormalMixture(
             *(
                 np.where(mask, column, blank)
                 for column, blank in zip(self, (0.0, 0.0, 1.0), strict=True)
             )
         )
 
-    def present(self) -> "Mixture":
+    def present(self) -> "NormalMixture":
         """Return the mixtures with harmless numbers in place of absent components."""
         return self.where(np.asarray(self.weights) > 0)
 
-    def rows(self, shape: tuple[int, ...]) -> "Mixture":
+    def rows(self, shape: tuple[int, ...]) -> "NormalMixture":
         """Return mixtures of a shape as rows, absent components with harmless numbers."""
         number = np.shape(self.weights)[-1]
-        return Mixture(
+        return NormalMixture(
             *(np.broadcast_to(column, (*shape, number)).reshape(-1, number) for column in self)
         ).present()
 
 
-def density(mixture: Mixture, x: Floats, law: Law = NORMAL) -> Floats:
+def density(mixture: NormalMixture, x: Floats, law: Law = NORMAL) -> Floats:
     """Return the density at x, shape (...); infinite at a point."""
     return _weighted_sum(
         mixture,
@@ -70,13 +70,13 @@ def density(mixture: Mixture, x: Floats, law: Law = NORMAL) -> Floats:
     )
 
 
-def distribution(mixture: Mixture, x: Floats, law: Law = NORMAL) -> Floats:
+def distribution(mixture: NormalMixture, x: Floats, law: Law = NORMAL) -> Floats:
     """Return the probability of values up to x, shape (...)."""
     return _weighted_sum(mixture, x, law.cdf, lambda d: np.where(np.isnan(d), np.nan, d >= 0))
 
 
 def _weighted_sum(
-    mixture: Mixture,
+    mixture: NormalMixture,
     x: Floats,
     smooth: Callable[[Floats, Floats], Floats],
     at_point: Callable[[Floats], Floats],
@@ -91,7 +91,7 @@ def _weighted_sum(
     return total
 
 
-def quantiles(mixture: Mixture, probability: Floats, law: Law = NORMAL) -> Floats:
+def quantiles(mixture: NormalMixture, probability: Floats, law: Law = NORMAL) -> Floats:
     """Return where the distribution reaches a probability, shape (...)."""
     unknown = _blank(mixture, probability)
     rows = mixture.rows(unknown.shape)
@@ -132,7 +132,7 @@ def _root(
 
 
 def modes(
-    mixture: Mixture, law: Law = NORMAL, tilt: int = 0, *, count_only: bool = False
+    mixture: NormalMixture, law: Law = NORMAL, tilt: int = 0, *, count_only: bool = False
 ) -> Floats:
     """Return the local maxima of the density times exp(tilt x), ascending, shape (..., component).
 
@@ -153,7 +153,7 @@ def modes(
     return peaks.reshape(shape)
 
 
-def _modes_of_rows(mixture: Mixture, law: Law, tilt: int, count_only: bool) -> Floats:
+def _modes_of_rows(mixture: NormalMixture, law: Law, tilt: int, count_only: bool) -> Floats:
     """Find falling signs of the slope on a fine grid, and solve for each root."""
     weights, means, deviations = mixture
     with_weight = weights > 0
@@ -191,7 +191,7 @@ def _modes_of_rows(mixture: Mixture, law: Law, tilt: int, count_only: bool) -> F
     return peaks
 
 
-def _slope(mixture: Mixture, x: Floats, law: Law, tilt: int) -> Floats:
+def _slope(mixture: NormalMixture, x: Floats, law: Law, tilt: int) -> Floats:
     """Return the slope of the density at x (row, point), up to a positive factor.
 
     The factor keeps it from vanishing between components.
@@ -216,7 +216,7 @@ def _slope(mixture: Mixture, x: Floats, law: Law, tilt: int) -> Floats:
     return slope
 
 
-def classes(mixture: Mixture, x: Floats, law: Law = NORMAL) -> Floats:
+def classes(mixture: NormalMixture, x: Floats, law: Law = NORMAL) -> Floats:
     """Return the number (from 1) of the component a value most probably comes from, shape (...).
 
     NaN where x is.
@@ -233,19 +233,22 @@ def classes(mixture: Mixture, x: Floats, law: Law = NORMAL) -> Floats:
     return nearest
 
 
-def _components(mixture: Mixture) -> Iterator[Mixture]:
+def _components(mixture: NormalMixture) -> Iterator[NormalMixture]:
     """Yield weight, mean and standard deviation of every component, absent ones with weight 0."""
     mixtures = mixture.present()
     return (mixtures.take((..., column)) for column in range(np.shape(mixture.weights)[-1]))
 
 
-def _blank(mixture: Mixture, x: Floats) -> Floats:
+def _blank(mixture: NormalMixture, x: Floats) -> Floats:
     """Return zeros of the answer's shape, NaN where x is or where no component is present."""
     return np.where(mixture.measured, 0.0, np.nan) + np.where(np.isnan(x), np.nan, 0.0)
 
 
 def draw(
-    mixture: Mixture, shape: tuple[int, ...], generator: np.random.Generator, law: Law = NORMAL
+    mixture: NormalMixture,
+    shape: tuple[int, ...],
+    generator: np.random.Generator,
+    law: Law = NORMAL,
 ) -> Floats:
     """Draw values from one mixture, parameters of shape (component,)."""
     weights, means, deviations = mixture.present()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perfarray.mixtures.numerics.fit import FitRequest, fit_mixtures
-from perfarray.mixtures.numerics.normal import Mixture, density, modes
+from perfarray.mixtures.numerics.normal import NormalMixture, density, modes
 from perfarray.numerics.dependence import mid_ranks
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats, Integers
@@ -46,7 +46,7 @@ def modes_of_runs(runs: Floats, request: FitRequest) -> Floats:
     Every run counts the same, so that the modes do not depend on the units of the runs. Runs are
     divided where the density of their mixture is least between two of its modes.
     """
-    mixtures = Mixture(*fit_mixtures(runs, None, request)[:3])
+    mixtures = NormalMixture(*fit_mixtures(runs, None, request)[:3])
     numbers = np.full(runs.shape, np.nan)
     for row, (sample, peaks) in enumerate(
         zip(runs, modes(mixtures), strict=True)
@@ -59,7 +59,7 @@ def modes_of_runs(runs: Floats, request: FitRequest) -> Floats:
     return numbers
 
 
-def _edges(mixture: Mixture, distinct: Floats, peaks: Floats) -> Floats:
+def _edges(mixture: NormalMixture, distinct: Floats, peaks: Floats) -> Floats:
     """Return the midpoints of runs where the density is least, between neighbouring modes."""
     midpoints = 0.5 * (distinct[1:] + distinct[:-1])
     height = density(mixture, midpoints)

@@ -9,18 +9,18 @@ import numpy as np
 from scipy.special import ndtr
 
 from perfarray.mixtures.numerics.comparison import (
-    Comparison,
+    MetricComparison,
     rows_of_cells,
 )
 from perfarray.mixtures.numerics.fit import STOPPED, FitRequest, fit_mixtures, weighted_samples
-from perfarray.mixtures.numerics.normal import Mixture, classes, draw
+from perfarray.mixtures.numerics.normal import NormalMixture, classes, draw
 from perfarray.mixtures.numerics.scale import NAMES, Scaled, family_of
 from perfarray.mixtures.numerics.steps import NORMAL_STEPS, Steps
 from perfarray.numerics.random import SAMPLES, Streams
 from perfarray.numerics.types import Floats, Integers
 
 
-def difference(x: Mixture, y: Mixture) -> Floats:
+def difference(x: NormalMixture, y: NormalMixture) -> Floats:
     """Return E|X - Y|, shape (...): equation 7."""
 
     def folded(difference: Floats, spread: Floats) -> Floats:
@@ -33,7 +33,7 @@ def difference(x: Mixture, y: Mixture) -> Floats:
     return _over_pairs(x, y, folded, np.abs)
 
 
-def less(x: Mixture, y: Mixture, shift: float = 0.0, ties: float = 0.0) -> Floats:
+def less(x: NormalMixture, y: NormalMixture, shift: float = 0.0, ties: float = 0.0) -> Floats:
     """Return P[X < Y + shift], shape (...): equation 10. Points that coincide count `ties`."""
 
     def at_points(difference: Floats) -> Floats:
@@ -46,8 +46,8 @@ def less(x: Mixture, y: Mixture, shift: float = 0.0, ties: float = 0.0) -> Float
 
 
 def _over_pairs(
-    x: Mixture,
-    y: Mixture,
+    x: NormalMixture,
+    y: NormalMixture,
     smooth: Callable[[Floats, Floats], Floats],
     at_points: Callable[[Floats], Floats],
 ) -> Floats:
@@ -94,7 +94,7 @@ def from_parameters(parameters: Floats) -> tuple[Scaled, Floats]:
     """
     weights, means, deviations, n, family = np.moveaxis(parameters, -2, 0)
     codes = np.nan_to_num(family[..., 0]).astype(int)
-    return Scaled(Mixture(weights, means, deviations), codes), n[..., 0]
+    return Scaled(NormalMixture(weights, means, deviations), codes), n[..., 0]
 
 
 def fitted(
@@ -106,7 +106,7 @@ def fitted(
     """
     request = FitRequest(tolerance=tolerance, grouped=tolerance is not None)
     fits = fit_mixtures(*weighted_samples(runs), request, steps)
-    mixture = Mixture(*(column.reshape(*runs.shape[:-2], -1) for column in fits[:3]))
+    mixture = NormalMixture(*(column.reshape(*runs.shape[:-2], -1) for column in fits[:3]))
     return Scaled(mixture, np.full(runs.shape[:-2], code))
 
 
@@ -116,7 +116,7 @@ def replicates(
     units: Sequence[Floats],
     cells: Integers,
     metric: Callable[[Sequence[Scaled]], Floats],
-    comparison: Comparison,
+    comparison: MetricComparison,
     *,
     by_system: bool = False,
 ) -> Floats:
@@ -157,7 +157,7 @@ def replicates(
 
 
 def _smoothed(
-    mixture: Mixture, runs: Floats, number: int, generator: np.random.Generator
+    mixture: NormalMixture, runs: Floats, number: int, generator: np.random.Generator
 ) -> Floats:
     """Redraw units, and spread their runs inside the component each comes from.
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from perfarray.mixtures.numerics.comparison import (
-    Comparison,
     Limits,
+    MetricComparison,
     lots,
     number_of_units,
     rows_of_cells,
@@ -32,7 +32,7 @@ BLOCK = 1 << 18
 
 
 def mean_differences(
-    runs: Sequence[Floats], shape: tuple[int, ...], comparison: Comparison
+    runs: Sequence[Floats], shape: tuple[int, ...], comparison: MetricComparison
 ) -> Limits:
     """Return E|X - Y| of two systems, runs (..., unit, run), with Student's limits.
 
@@ -59,7 +59,7 @@ def mean_differences(
 def probabilities_less(
     runs: Sequence[Floats],
     shape: tuple[int, ...],
-    comparison: Comparison,
+    comparison: MetricComparison,
     *,
     shift: float,
     ties: float,
@@ -173,7 +173,7 @@ def _sum_of_distances(values: Floats, weights: Floats) -> Floats:
 def probabilities_least(
     runs: Sequence[Floats],
     shape: tuple[int, ...],
-    comparison: Comparison,
+    comparison: MetricComparison,
     *,
     ties: bool,
     n_runs: int = 1,

@@ -93,7 +93,7 @@ class Theta(NamedTuple):
         return Theta(*(column.copy() for column in self))
 
 
-class Run(NamedTuple):
+class EmResult(NamedTuple):
     """The result of EM for the fits of a pool."""
 
     theta: Theta
@@ -102,16 +102,16 @@ class Run(NamedTuple):
     converged: Mask
     floored: Mask
 
-    def put(self, rows: Integers, components: Integers, new: "Run") -> None:
+    def put(self, rows: Integers, components: Integers, new: "EmResult") -> None:
         """Overwrite some of the fits, whose parameters have the given positions."""
         self.theta.put(components, new.theta)
         for column, values in zip(self[1:], new[1:], strict=True):
             cast(Any, column)[rows] = values
 
 
-def unfinished(theta: Theta, size: int) -> Run:
+def unfinished(theta: Theta, size: int) -> EmResult:
     """Return the results of fits that begin with some parameters, to be filled in."""
-    return Run(
+    return EmResult(
         theta.copy(),
         np.full(size, -np.inf),
         np.zeros(size, np.intp),

@@ -16,7 +16,7 @@ from scipy.special import gammaln, zeta
 from perfarray.mixtures.numerics import normal
 from perfarray.mixtures.numerics.fit import FitRequest, Fits, fit_mixtures
 from perfarray.mixtures.numerics.laws import EDGED, GUMBEL, LOG_GAMMA, NORMAL, Law
-from perfarray.mixtures.numerics.normal import Mixture
+from perfarray.mixtures.numerics.normal import NormalMixture
 from perfarray.mixtures.numerics.steps import (
     EDGED_STEPS,
     EULER,
@@ -100,7 +100,7 @@ class Family(NamedTuple):
             return (1 / s if self.steps.spreads else unknown), zero, scale
 
     def from_scipy(
-        self, mixture: Mixture, shape: Floats, location: Floats, scale: Floats
+        self, mixture: NormalMixture, shape: Floats, location: Floats, scale: Floats
     ) -> tuple[Floats, Floats]:
         """Return places and spreads from SciPy's parameters, or from moments without any."""
         if not self.logs:
@@ -134,7 +134,7 @@ def family_of(code: Any) -> Family:
 class Scaled(NamedTuple):
     """Parameters (..., component) on the scale of a family, and its code (...), as in `NAMES`."""
 
-    mixture: Mixture
+    mixture: NormalMixture
     family: Integers | Mask | Any
 
     def take(self, index: Any) -> "Scaled":
@@ -160,7 +160,7 @@ class Scaled(NamedTuple):
             ]
         )
 
-    def each(self, function: Callable[[Family, Mixture], Floats], axes: int = 0) -> Floats:
+    def each(self, function: Callable[[Family, NormalMixture], Floats], axes: int = 0) -> Floats:
         """Evaluate a function for the mixtures of one family after the other.
 
         Its answer has `axes` more axes behind theirs.
@@ -184,7 +184,7 @@ class Scaled(NamedTuple):
 def density(scaled: Scaled, x: Floats) -> Floats:
     """Return the density at x, shape (...): of a logarithm it is over x, and 0 below 0."""
 
-    def answer(family: Family, mixture: Mixture) -> Floats:
+    def answer(family: Family, mixture: NormalMixture) -> Floats:
         inside = (x > 0) | np.isnan(x) | (family.logs == 0)
         height = normal.density(mixture, family.to_scale(np.where(inside, x, 1.0)), family.law)
         return np.where(
@@ -197,7 +197,7 @@ def density(scaled: Scaled, x: Floats) -> Floats:
 def distribution(scaled: Scaled, x: Floats) -> Floats:
     """Return the probability of values up to x, shape (...)."""
 
-    def answer(family: Family, mixture: Mixture) -> Floats:
+    def answer(family: Family, mixture: NormalMixture) -> Floats:
         y = family.to_scale(x)
         below = normal.distribution(mixture, y, family.law)
         if family.logs >= 0:
@@ -212,7 +212,7 @@ def distribution(scaled: Scaled, x: Floats) -> Floats:
 def quantiles(scaled: Scaled, probability: Floats) -> Floats:
     """Return where the distribution reaches a probability, shape (...)."""
 
-    def answer(family: Family, mixture: Mixture) -> Floats:
+    def answer(family: Family, mixture: NormalMixture) -> Floats:
         share = 1 - np.asarray(probability) if family.logs < 0 else probability
         return family.from_scale(normal.quantiles(mixture, share, family.law))
 
@@ -225,7 +225,7 @@ def classes(scaled: Scaled, x: Floats) -> Floats:
     NaN where x is, or has no logarithm.
     """
 
-    def answer(family: Family, mixture: Mixture) -> Floats:
+    def answer(family: Family, mixture: NormalMixture) -> Floats:
         y = family.to_scale(x)
         return normal.classes(
             mixture, np.where(np.isinf(y) & (family.logs != 0), np.nan, y), family.law
@@ -244,7 +244,7 @@ def modes(scaled: Scaled, *, count_only: bool = False) -> Floats:
     for them.
     """
 
-    def answer(family: Family, mixture: Mixture) -> Floats:
+    def answer(family: Family, mixture: NormalMixture) -> Floats:
         if family.law is EDGED:
             peaks = np.sort(np.where(mixture.weights > 0, mixture.means, np.nan), axis=-1)
             peaks[..., 1:][peaks[..., 1:] == peaks[..., :-1]] = np.nan
@@ -299,7 +299,8 @@ def _by_component(
     """
     with_weight = scaled.mixture.weights > 0
     filled = Scaled(
-        Mixture(*(np.where(with_weight, column, 0.0) for column in scaled.mixture)), scaled.family
+        NormalMixture(*(np.where(with_weight, column, 0.0) for column in scaled.mixture)),
+        scaled.family,
     )
     return np.where(
         with_weight,
@@ -317,7 +318,7 @@ def scipy_parameters(scaled: Scaled) -> tuple[Floats, Floats, Floats]:
     return shape, location, scale
 
 
-def from_scipy(mixture: Mixture, family: Integers, *parameters: Floats) -> Scaled:
+def from_scipy(mixture: NormalMixture, family: Integers, *parameters: Floats) -> Scaled:
     """Return mixtures on their scale from moments, and from SciPy's parameters if it needs them.
 
     A component without standard deviation is a point at its mean.
@@ -326,7 +327,7 @@ def from_scipy(mixture: Mixture, family: Integers, *parameters: Floats) -> Scale
         return Scaled(mixture, family)
     point = mixture.deviations == 0
 
-    def places_and_spreads(member: Family, _members: Mixture) -> Floats:
+    def places_and_spreads(member: Family, _members: NormalMixture) -> Floats:
         means, spreads = member.from_scipy(mixture, *parameters)
         return np.stack(
             (np.where(point, member.to_scale(mixture.means), means), np.where(point, 0.0, spreads))
@@ -334,7 +335,8 @@ def from_scipy(mixture: Mixture, family: Integers, *parameters: Floats) -> Scale
 
     with np.errstate(all="ignore"):  # parameters of one family are evaluated for all
         return Scaled(
-            Mixture(mixture.weights, *Scaled(mixture, family).each(places_and_spreads, 1)), family
+            NormalMixture(mixture.weights, *Scaled(mixture, family).each(places_and_spreads, 1)),
+            family,
         )
 
 

@@ -16,7 +16,7 @@ from scipy.special import gammaln, ndtr
 from perfarray.mixtures.numerics import integrals, parametric
 from perfarray.mixtures.numerics.comparison import ROUNDING, lots
 from perfarray.mixtures.numerics.grid import steps_of
-from perfarray.mixtures.numerics.normal import Mixture
+from perfarray.mixtures.numerics.normal import NormalMixture
 from perfarray.mixtures.numerics.scale import Scaled
 from perfarray.numerics.types import Floats, Integers, Mask
 
@@ -236,7 +236,9 @@ def _total(masses: Floats, runs: int) -> Floats:
     return np.clip(np.fft.irfft(power, size)[:, :points], 0.0, None)
 
 
-def less_of_mixtures(new: Mixture, old: Mixture, n_runs: int, shift: float, ties: float) -> Floats:
+def less_of_mixtures(
+    new: NormalMixture, old: NormalMixture, n_runs: int, shift: float, ties: float
+) -> Floats:
     """Return P[S < T + shift] of the totals of so many runs of two normal mixtures, shape (...)."""
     totals = [_sum_of_runs(mixture, n_runs, COMPONENTS) for mixture in (new, old)]
     if totals[0] is not None and totals[1] is not None:
@@ -246,7 +248,7 @@ def less_of_mixtures(new: Mixture, old: Mixture, n_runs: int, shift: float, ties
     return np.where(new.measured & old.measured, answer, np.nan)
 
 
-def least_of_mixtures(mixtures: Sequence[Mixture], n_runs: int, ties: bool) -> Floats:
+def least_of_mixtures(mixtures: Sequence[NormalMixture], n_runs: int, ties: bool) -> Floats:
     """Return the probability of every normal mixture (..., component) to have the least total.
 
     Shape (..., system).
@@ -261,7 +263,7 @@ def least_of_mixtures(mixtures: Sequence[Mixture], n_runs: int, ties: bool) -> F
     return np.where(measured, _mixtures_on_lattice(mixtures, n_runs), np.nan)
 
 
-def _sum_of_runs(mixture: Mixture, n_runs: int, max_components: int) -> Mixture | None:
+def _sum_of_runs(mixture: NormalMixture, n_runs: int, max_components: int) -> NormalMixture | None:
     """Return the mixture of a total: a component for every number of runs from each.
 
     None where there are too many.
@@ -284,10 +286,10 @@ def _sum_of_runs(mixture: Mixture, n_runs: int, max_components: int) -> Mixture 
     with np.errstate(divide="ignore", invalid="ignore"):
         log_powers = np.where(times > 0, times * np.log(weights)[..., None, :], 0.0).sum(axis=-1)
     chances = np.exp(gammaln(n_runs + 1) - gammaln(times + 1).sum(axis=-1) + log_powers)
-    return Mixture(chances, means @ times.T, np.sqrt(deviations**2 @ times.T))
+    return NormalMixture(chances, means @ times.T, np.sqrt(deviations**2 @ times.T))
 
 
-def _mixtures_on_lattice(mixtures: Sequence[Mixture], n_runs: int) -> Floats:
+def _mixtures_on_lattice(mixtures: Sequence[NormalMixture], n_runs: int) -> Floats:
     """Return wins of totals of mixtures (..., component) on lattices (..., system)."""
     shape = np.broadcast_shapes(*(mixture.measured.shape for mixture in mixtures))
     rows = [mixture.rows(shape) for mixture in mixtures]
@@ -311,7 +313,7 @@ def _mixtures_on_lattice(mixtures: Sequence[Mixture], n_runs: int) -> Floats:
     return np.where(measured[:, None], wins, np.nan).reshape(*shape, len(rows))
 
 
-def _masses(mixture: Mixture, edges: Floats, width: Floats) -> Floats:
+def _masses(mixture: NormalMixture, edges: Floats, width: Floats) -> Floats:
     """Return the masses of mixtures (row, component) on lattices.
 
     They are second differences of E[(x - X)+], edges beside them included.

@@ -68,8 +68,8 @@ def _agree_on_machines(tables: Sequence[Table]) -> list[Table]:
         )
     if copies:
         pairs = list(copies.values())
-        sentence = f"runs published twice under two names are marked `copied`: {listed(pairs, 5)}"
-        notes.append(Note("published_twice", sentence, {"reports": len(pairs), "pairs": pairs}))
+        sentence = f"Runs published twice under two names are marked `copied`: {listed(pairs, 5)}"
+        notes.append(Note("marked_copies", sentence, {"reports": len(pairs), "pairs": pairs}))
     agreed[0] = replace(agreed[0], notes=(*agreed[0].notes, *notes))
     return agreed
 

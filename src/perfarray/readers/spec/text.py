@@ -250,9 +250,9 @@ def _odd_rows(section: str, source: Source, offset: int) -> ReportRuns:
         runs = [_run(side) for side in sides]
         if not 1 <= len(runs) <= 2 or None in runs:
             raise source.error(
-                f"line {_line(source.text, offset + match.start())}: {match[0][:100]!r}; "
-                "expected a benchmark, then copies, run time, rate "
-                "and a status (S, *, NR, CE, RE or VE), once or twice"
+                f"line {_line(source.text, offset + match.start())} is {match[0][:100]!r}. "
+                "Expected a benchmark and once or twice: copies, run time, rate and a status "
+                "(S, *, NR, CE, RE or VE)"
             )
         rows += [
             (name, *run, bool(peak))

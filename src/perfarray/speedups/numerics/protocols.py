@@ -87,7 +87,7 @@ def describe(
     `step_pvalue` and `step_outcome` lie along `STEPS` on a last axis, and `warned` along
     `WARNINGS`: which of them apply. `slower` is where the candidate is.
     """
-    risk, n, m = conclusion.described, steps.n, steps.m
+    risk, n, m = conclusion.described_risk, steps.n, steps.m
     reached = conclusion.verdict != CANNOT_CONCLUDE
     if isinstance(steps, MeanSteps):
         statistic, equal = "mean", steps.equal_variances > risk

@@ -58,7 +58,7 @@ class Outcome(NamedTuple):
     verdict: Integers
     risk: Floats
     not_found: Mask
-    described: Floats
+    described_risk: Floats
 
 
 def mean_steps(x: Floats, y: Floats) -> MeanSteps:
@@ -202,9 +202,12 @@ def conclude(
     verdict = np.where(
         searched, outcome.verdict, verdict_at(np.where(searched, LOWEST_RISK, risk))
     ).astype(np.int8)
-    described = np.where(searched, outcome.described, risk)
+    described_risk = np.where(searched, outcome.described_risk, risk)
     return Outcome(
-        verdict, np.where(searched, outcome.risk, risk), searched & outcome.not_found, described
+        verdict,
+        np.where(searched, outcome.risk, risk),
+        searched & outcome.not_found,
+        described_risk,
     )
 
 
@@ -231,8 +234,8 @@ def _smallest(
                 (verdict_at(rounded) == YES) & (rounded <= HIGHEST_RISK), rounded, smallest
             )
     none = np.isnan(smallest)
-    described = np.where(none, LOWEST_RISK, smallest)
-    return Outcome(verdict_at(described), smallest, none, described)
+    described_risk = np.where(none, LOWEST_RISK, smallest)
+    return Outcome(verdict_at(described_risk), smallest, none, described_risk)
 
 
 def _bisected(verdict_at: Callable[[Floats], Integers], shape: tuple[int, ...]) -> Outcome:

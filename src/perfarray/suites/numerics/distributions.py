@@ -24,7 +24,7 @@ TABLE = 1 << 10
 BATCH = 1 << 16
 
 
-class Suite(NamedTuple):
+class SuiteRuns(NamedTuple):
     """Runs ready to be drawn: shape (cells, benchmarks, units, runs in a unit).
 
     `shares` (cells, units) are the probabilities of units that all benchmarks share; None where
@@ -50,7 +50,7 @@ class Drawing(NamedTuple):
     key: tuple[int, int]
 
 
-def arrange(values: Floats, levels: int, value: int, joint: int) -> Suite:
+def arrange(values: Floats, levels: int, value: int, joint: int) -> SuiteRuns:
     """Bring cells of shape (..., benchmarks, n_L, ..., n_1) into the form that is drawn.
 
     NaN is "not measured".
@@ -66,12 +66,12 @@ def arrange(values: Floats, levels: int, value: int, joint: int) -> Suite:
         means.reshape(-1, values.shape[-levels - 1], units, int(np.prod(sizes)) // units), axis=-1
     )
     if not joint:
-        return Suite(runs, None)
+        return SuiteRuns(runs, None)
     complete = np.asarray((~np.isnan(runs[..., 0])).all(axis=1))
     shares = unit_weights(np.where(complete, 1.0, np.nan).reshape(len(runs), sizes[0], -1)).reshape(
         complete.shape
     )
-    return Suite(np.where(complete[:, None, :, None], runs, np.nan), shares)
+    return SuiteRuns(np.where(complete[:, None, :, None], runs, np.nan), shares)
 
 
 def contribution(values: Floats, mean: str, benchmarks: Floats | float) -> Floats:
@@ -98,7 +98,7 @@ def score_of(statistics: Floats, mean: str, counts: Floats) -> Floats:
     return restore((transform(statistics, mean) * counts).mean(axis=-1), mean)
 
 
-def central_score(suite: Suite, mean: str) -> Floats:
+def central_score(suite: SuiteRuns, mean: str) -> Floats:
     """Return the score of all runs, each unit with equal weight; shape (cells,)."""
     weights = unit_weights(suite.runs)
     filled = np.where(np.isnan(suite.runs), 1.0, suite.runs)
@@ -107,12 +107,12 @@ def central_score(suite: Suite, mean: str) -> Floats:
     )
 
 
-def units_of(suite: Suite) -> Floats:
+def units_of(suite: SuiteRuns) -> Floats:
     """Return how many units the benchmark with the fewest has, shape (cells,)."""
     return np.asarray((~np.isnan(suite.runs[..., 0])).sum(axis=-1).min(axis=-1)).astype(float)
 
 
-def draw_scores(suite: Suite, cells: Integers, drawing: Drawing) -> Floats:
+def draw_scores(suite: SuiteRuns, cells: Integers, drawing: Drawing) -> Floats:
     """Draw scores, shape (cells, n_resamples); NaN where a benchmark was not measured."""
     all_scores = np.full((len(cells), drawing.n_resamples), np.nan)
     for rows, scores in _blocks(suite, cells, drawing):
@@ -120,7 +120,7 @@ def draw_scores(suite: Suite, cells: Integers, drawing: Drawing) -> Floats:
     return all_scores
 
 
-def summarise_scores(suite: Suite, cells: Integers, drawing: Drawing) -> Floats:
+def summarise_scores(suite: SuiteRuns, cells: Integers, drawing: Drawing) -> Floats:
     """Draw scores; return their five numbers and standard deviation, shape (6, cells)."""
     summary, number = np.full((6, len(cells)), np.nan), drawing.n_resamples
     quartile_places = [-(-quarters * number // 4) - 1 for quarters in (1, 2, 3)]
@@ -131,7 +131,7 @@ def summarise_scores(suite: Suite, cells: Integers, drawing: Drawing) -> Floats:
     return summary
 
 
-def equal_counts(suite: Suite) -> Integers:
+def equal_counts(suite: SuiteRuns) -> Integers:
     """Return the number of runs of every benchmark where it is one number, else 0."""
     if suite.shares is not None:
         return np.zeros(len(suite.runs), dtype=np.intp)
@@ -147,7 +147,9 @@ def equal_counts(suite: Suite) -> Integers:
     return np.where(usable, total[:, 0], 0)
 
 
-def _blocks(suite: Suite, cells: Integers, drawing: Drawing) -> Iterator[tuple[Integers, Floats]]:
+def _blocks(
+    suite: SuiteRuns, cells: Integers, drawing: Drawing
+) -> Iterator[tuple[Integers, Floats]]:
     """Draw the scores of all cells with data, those with equal counts together."""
     counts, benchmarks, streams = equal_counts(suite), suite.runs.shape[1], Streams(drawing.key)
     for count in np.unique(counts[counts > 0]).tolist():
@@ -172,7 +174,7 @@ def _blocks(suite: Suite, cells: Integers, drawing: Drawing) -> Iterator[tuple[I
         )
 
 
-def _contributions(suite: Suite, count: int, per_table: int, mean: str) -> Floats:
+def _contributions(suite: SuiteRuns, count: int, per_table: int, mean: str) -> Floats:
     """Return the contribution of every run to the score: (benchmarks, cells, runs)."""
     cells, benchmarks = suite.runs.shape[:2]
     flat = np.sort(suite.runs.reshape(cells, benchmarks, -1), axis=-1)[..., :count]

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfarray.numerics.types import Floats, Integers
-from perfarray.suites.numerics.distributions import Suite, from_scale, to_scale, units_of
+from perfarray.suites.numerics.distributions import SuiteRuns, from_scale, to_scale, units_of
 
 QUARTERS = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
 # Most sums of which the quantile is found: 3^13 are fewer; a lattice is as fast where there are
@@ -53,7 +53,7 @@ class Quantiles(NamedTuple):
 
 
 def exact_numbers(
-    suite: Suite, mean: str, after_each: Callable[[], object] | None = None
+    suite: SuiteRuns, mean: str, after_each: Callable[[], object] | None = None
 ) -> tuple[Floats, Floats]:
     """Return the five numbers (5, cells), and bounds of the quartiles (2, 3, cells).
 
@@ -94,8 +94,8 @@ def _exact_cell(scaled: Floats, shares: Floats | None) -> tuple[Floats, Floats]:
 
 def _extent(groups: Sequence[Sequence[Points]]) -> tuple[float, float]:
     """Return the least and the largest sum of one value of every benchmark of a group."""
-    least = min(sum(float(values[0]) for values, _ in group) for group in groups)
-    return least, max(sum(float(values[-1]) for values, _ in group) for group in groups)
+    smallest = min(sum(float(values[0]) for values, _ in group) for group in groups)
+    return smallest, max(sum(float(values[-1]) for values, _ in group) for group in groups)
 
 
 def points_of(runs: Floats) -> Points:
@@ -165,7 +165,11 @@ def _listed(
     quantiles = []
     for target in targets:
         bracket = _narrowed(
-            weights_below, target, start, least=NARROW * extent, few=denominator * SORTED // number
+            weights_below,
+            target,
+            start,
+            max_width=NARROW * extent,
+            max_weight=denominator * SORTED // number,
         )
         quantiles.append(
             _within(halves, bracket, target, tied=bracket.high - bracket.low <= NARROW * extent)
@@ -262,23 +266,25 @@ def _narrowed(
     target: Any,
     bracket: Bracket,
     *,
-    least: float,
-    few: Any = 0,
+    max_width: float,
+    max_weight: Any = 0,
     lattice: bool = False,
 ) -> Bracket:
-    """Narrow a bracket until it is no wider than `least`, or holds no more weight than `few`.
+    """Narrow a bracket until it is at most `max_width` wide, or holds at most `max_weight`.
 
     On a lattice its ends are whole numbers.
 
     F is nearly straight inside a narrow bracket: its ends move to both sides of the place where a
     line from end to end reaches the target. Where F is not straight, the bracket is halved.
     """
-    while (width := bracket.high - bracket.low) > least and bracket.above - bracket.below > few:
+    while (
+        width := bracket.high - bracket.low
+    ) > max_width and bracket.above - bracket.below > max_weight:
         guess = bracket.low + width * float(
             (target - bracket.below) / (bracket.above - bracket.below)
         )
         points = np.array([guess - BESIDE * width, guess + BESIDE * width, bracket.low + width / 2])
-        inside = min(least, width / 2)
+        inside = min(max_width, width / 2)
         points = np.sort(
             np.clip(
                 np.rint(points) if lattice else points, bracket.low + inside, bracket.high - inside
@@ -303,16 +309,16 @@ def _on_lattice(
     The lattice has as few steps as bring the bounds as near as `POINTS` steps would if every value
     were moved by half a step.
     """
-    least, largest = _extent(groups)
+    smallest, largest = _extent(groups)
     finest = POINTS / len(groups[0])
-    *_, trial = _rounded_groups(groups, (largest - least) / POINTS)
+    *_, trial = _rounded_groups(groups, (largest - smallest) / POINTS)
     steps, error = (
         max(trial, 1.0) * finest / FINER,
         np.inf,
     )  # values may lie on the lattice that is tried, without any error
     while error * finest > steps:
         steps *= FINER
-        step = (largest - least) / steps
+        step = (largest - smallest) / steps
         rounded, offsets, error = _rounded_groups(groups, step)
     scale = 1 if denominator < WHOLE else denominator
     counts = [[counts_of_benchmark for _, counts_of_benchmark in group] for group in groups]
@@ -332,7 +338,7 @@ def _on_lattice(
                 partial(_lattice_weights, laws),
                 target / scale * factor,
                 start,
-                least=1,
+                max_width=1,
                 lattice=True,
             ).high
             for target in targets

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perfarray.numerics.suite import Sides
+from perfarray.numerics.suite import SuiteSides
 from perfarray.numerics.types import Floats, Integers
 from perfarray.suites.numerics.redrawn_scores import Score
 
@@ -51,7 +51,7 @@ class Block(NamedTuple):
             )
 
 
-def blocks_of(sides: Sides, score: Score) -> list[Block]:
+def blocks_of(sides: SuiteSides, score: Score) -> list[Block]:
     """Return the matched benchmarks of suites in blocks of equal sizes."""
     new, old = (np.log(side) if score.statistic == "geometric" else side for side in sides[:2])
     weights = np.ones(new.shape[1]) if score.weights is None else score.weights
@@ -103,7 +103,7 @@ def in_halves(counts: list[int]) -> tuple[list[int], list[int]]:
 
 
 def enumerated(
-    sides: Sides, rows: Integers, score: Score, *, listed: bool
+    sides: SuiteSides, rows: Integers, score: Score, *, listed: bool
 ) -> Iterator[tuple[Integers, int]]:
     """Yield suites that have the same blocks, and their numbers of exchanges.
 
@@ -122,30 +122,30 @@ def enumerated(
             ]
             half = max(prod(counts[i] for i in half) for half in in_halves(counts))
             if listed or half > HALF:
-                kept = (
+                limit_text = (
                     f" and keep {MOST:,} at most"
                     if listed
                     else f", {half:,} of half of the benchmarks, and at most {HALF:,} are possible"
                 )
                 raise ValueError(
-                    f"method='exact' would enumerate {number:,} exchanges{kept}; use "
+                    f"method='exact' would enumerate {number:,} exchanges{limit_text}; use "
                     "method='monte_carlo'"
                 )
         yield rows[equal_rows], number
 
 
-def sorted_suites(sides: Sides, rows: Integers) -> Integers:
+def sorted_suites(sides: SuiteSides, rows: Integers) -> Integers:
     """Return suites with equal numbers of units side by side."""
     return rows[np.lexsort(np.sort(_kinds(sides.rows(rows)), axis=-1).T[::-1])]
 
 
-def _kinds(sides: Sides) -> Integers:
+def _kinds(sides: SuiteSides) -> Integers:
     """Return a number for the units that every benchmark has on both sides."""
     n, m = ((~np.isnan(side)).sum(axis=-1) for side in sides[:2])
     return np.where(sides.matched, n * (sides.old.shape[-1] + 1) + m, _none(sides))
 
 
-def _none(sides: Sides) -> int:
+def _none(sides: SuiteSides) -> int:
     """Return a number above those of all benchmarks that are matched."""
     return int((sides.new.shape[-1] + 1) * (sides.old.shape[-1] + 1))
 

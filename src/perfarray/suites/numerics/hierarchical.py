@@ -156,8 +156,8 @@ def rank_sum_pvalues(x: Floats, y: Floats, tails: int = 2) -> Floats:
     pvalues = np.full(len(size_x), np.nan)
     # A table for every pair of sample sizes; what has ties has a law of its own.
     for sizes in set(zip(size_x[untied].tolist(), size_y[untied].tolist(), strict=True)):
-        chosen = untied & (size_x == sizes[0]) & (size_y == sizes[1])
-        pvalues[chosen] = _untied_pvalues(*sizes, tails)[distances[chosen]]
+        same_sizes = untied & (size_x == sizes[0]) & (size_y == sizes[1])
+        pvalues[same_sizes] = _untied_pvalues(*sizes, tails)[distances[same_sizes]]
     result[exact] = pvalues
     for cell in np.argwhere((n > 0) & (m > 0) & np.isnan(result)):
         first, second = x[tuple(cell)], y[tuple(cell)]
@@ -191,11 +191,11 @@ def hierarchical_test(
     batch = x.shape[:-2]
     x, y = (side.reshape(-1, *side.shape[-2:]) for side in (x, y))
     fields = np.full((len(Performance._fields), len(x)), np.nan)
-    able: Mask = np.asarray((smallest_pvalues(x, y, tails) <= alpha).any(axis=-1))
+    can_reject: Mask = np.asarray((smallest_pvalues(x, y, tails) <= alpha).any(axis=-1))
     step = max(1, BLOCK // max(1, x[:1].size + y[:1].size))
     # Some cells at a time bound the memory: the runs of each are divided, sorted and counted.
-    for start in range(0, len(able), step):
-        cells = start + np.flatnonzero(able[start : start + step])
+    for start in range(0, len(can_reject), step):
+        cells = start + np.flatnonzero(can_reject[start : start + step])
         if len(cells):
             fields[:, cells] = _tested(
                 np.sort(x[cells], axis=-1),

@@ -14,7 +14,7 @@ import numpy as np
 
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.random import EXCHANGES, LOWER_HALF, Streams
-from perfarray.numerics.suite import Sides, run_statistic, transform
+from perfarray.numerics.suite import SuiteSides, run_statistic, transform
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.numerics.with_replacement import add_one_of_each
 from perfarray.suites.numerics.exchanges import (
@@ -56,7 +56,7 @@ class Tally(NamedTuple):
 
 
 def randomization(
-    sides: Sides,
+    sides: SuiteSides,
     cells: Integers,
     score: Score,
     draws: Draws | None,
@@ -82,7 +82,11 @@ def randomization(
 
 
 def exchange_units(
-    sides: Sides, cells: Integers, score: Score, draws: Draws | None, ratios: Floats | None = None
+    sides: SuiteSides,
+    cells: Integers,
+    score: Score,
+    draws: Draws | None,
+    ratios: Floats | None = None,
 ) -> Iterator[tuple[Integers, Tally]]:
     """Exchange the units of every suite at random, or in every way where `draws` is None.
 
@@ -146,15 +150,15 @@ def exchange_units(
 
 def pvalue(tally: Tally, alternative: str, plus_one: bool) -> Floats:
     """Return the share of exchanges with a ratio as large or small, or twice the smaller."""
-    less, greater = (
+    lower_tail, upper_tail = (
         (count + plus_one) / (tally.number + plus_one) for count in (tally.at_most, tally.at_least)
     )
     if alternative == "less":
-        return less
+        return lower_tail
     return (
-        greater
+        upper_tail
         if alternative == "greater"
-        else np.asarray(np.minimum(1.0, 2 * np.minimum(less, greater)))
+        else np.asarray(np.minimum(1.0, 2 * np.minimum(lower_tail, upper_tail)))
     )
 
 
@@ -196,9 +200,9 @@ def _subsets(n: int, m: int) -> Mask:
     positions = np.fromiter(
         chain.from_iterable(combinations(range(n + m), n)), dtype=np.intp
     ).reshape(-1, n)
-    chosen = np.zeros((len(positions), n + m), dtype=bool)
-    np.put_along_axis(chosen, positions, True, axis=1)
-    return chosen
+    membership = np.zeros((len(positions), n + m), dtype=bool)
+    np.put_along_axis(membership, positions, True, axis=1)
+    return membership
 
 
 @lru_cache(maxsize=16)
@@ -218,11 +222,15 @@ def _table(block: Block, score: Score) -> Floats:
     # A part of the exchanges at a time bounds the memory.
     for start in range(0, len(candidate), step):
         outcomes = slice(start, start + step)
-        for side, chosen in zip(table, (candidate[outcomes], ~candidate[outcomes]), strict=True):
+        for side, membership in zip(
+            table, (candidate[outcomes], ~candidate[outcomes]), strict=True
+        ):
             if score.of_averages:
-                scores = _of_averages(pool @ chosen.T / chosen[0].sum(), score)
+                scores = _of_averages(pool @ membership.T / membership[0].sum(), score)
             else:
-                scores = _scores(pool[..., np.nonzero(chosen)[1].reshape(len(chosen), -1)], score)
+                scores = _scores(
+                    pool[..., np.nonzero(membership)[1].reshape(len(membership), -1)], score
+                )
             scores = block.weights[..., None] * scores
             side[..., outcomes] = scores.sum(axis=1, keepdims=True) if block.shared else scores
     return table
@@ -362,7 +370,7 @@ def _smallest(block: Block, streams: Streams, cells: Integers, window: slice) ->
     ).reshape(len(cells), rows, n_streams, units)
     # The upper halves are sorted faster, and nearly always decide which words are the smallest.
     halves = np.ascontiguousarray(words.view(np.uint32)[..., 1 - LOWER_HALF :: 2])
-    chosen = halves <= np.sort(halves, axis=-1)[..., n - 1 : n]
-    if np.count_nonzero(chosen) > n * (chosen.size // units):
-        chosen = words <= np.sort(words, axis=-1)[..., n - 1 : n]
-    return chosen
+    is_smallest = halves <= np.sort(halves, axis=-1)[..., n - 1 : n]
+    if np.count_nonzero(is_smallest) > n * (is_smallest.size // units):
+        is_smallest = words <= np.sort(words, axis=-1)[..., n - 1 : n]
+    return is_smallest

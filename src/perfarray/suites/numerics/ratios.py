@@ -21,7 +21,7 @@ from perfarray.numerics.levels import UnitSummary, summarise_units
 from perfarray.numerics.moderated import fit_robust_prior, moderate
 from perfarray.numerics.random import BENCHMARKS, Streams
 from perfarray.numerics.suite import (
-    Sides,
+    SuiteSides,
     log_mean_slopes,
     matched_weights,
     mean_of_transformed,
@@ -29,6 +29,7 @@ from perfarray.numerics.suite import (
     run_statistic,
     smallest_number,
     suite_mean,
+    sum_of_samples,
     transform,
     weighted_transform,
 )
@@ -51,7 +52,7 @@ class ScoreRatio(NamedTuple):
 
 
 def ratio_intervals(
-    sides: Sides,
+    sides: SuiteSides,
     cells: Integers,
     score: Score,
     draws: Draws | None,
@@ -79,7 +80,9 @@ def ratio_intervals(
             *ratios,
         )
     rows = []
-    for redrawn in draw_scores(sides, cells, draws, score, each=without or score.random_benchmarks):
+    for redrawn in draw_scores(
+        sides, cells, draws, score, per_benchmark=without or score.random_benchmarks
+    ):
         interval, matched = (
             partial(bootstrap_interval, redrawn, score=score, draws=draws, method=method),
             redrawn.sides.matched,
@@ -115,7 +118,7 @@ def _without_each(matched: Mask, interval: Callable[[Mask], ScoreRatio]) -> tupl
     return tuple(limits)
 
 
-def log_ratio(sides: Sides, matched: Mask, score: Score) -> Floats:
+def log_ratio(sides: SuiteSides, matched: Mask, score: Score) -> Floats:
     """Return the log of candidate over baseline over the matched benchmarks."""
     scores = [
         suite_mean(run_statistic(side, score.statistic), score.mean, matched, score.weights)
@@ -125,7 +128,7 @@ def log_ratio(sides: Sides, matched: Mask, score: Score) -> Floats:
         return np.asarray(np.log(scores[0]) - np.log(scores[1]))
 
 
-def t_interval(sides: Sides, matched: Mask, score: Score) -> ScoreRatio:
+def t_interval(sides: SuiteSides, matched: Mask, score: Score) -> ScoreRatio:
     """Return the t interval of the ratio of two scores on the log scale.
 
     Benchmarks fixed: SE^2 = sum of w^2 s^2 / (m ybar^2) over systems and benchmarks (for the
@@ -140,14 +143,9 @@ def t_interval(sides: Sides, matched: Mask, score: Score) -> ScoreRatio:
         else _over_units(sides, matched, score)
     )
     counts = contributions.n > 0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        total = np.where(counts, contributions.variance, 0.0).sum(axis=-1)
-        parts = np.where(
-            counts, _moderated(contributions) if score.learn else contributions.variance, 0.0
-        )
-        df = parts.sum(axis=-1) ** 2 / np.where(counts, parts**2 / (contributions.n - 1), 0.0).sum(
-            axis=-1
-        )
+    total, df = sum_of_samples(contributions.variance, contributions.n, counts)
+    if score.learn:
+        df = sum_of_samples(_moderated(contributions), contributions.n, counts)[1]
     error = np.sqrt(total)
     certain = error < CERTAIN
     error = np.where(certain, 0.0, error)
@@ -201,7 +199,7 @@ def t_places(interval: ScoreRatio, number: int) -> Floats:
         return np.exp(np.log(interval.estimate)[..., None] + half)
 
 
-def _sample_size(sides: Sides, matched: Mask, score: Score) -> Floats:
+def _sample_size(sides: SuiteSides, matched: Mask, score: Score) -> Floats:
     """Return the fewest units behind a benchmark, or the number of sampled benchmarks."""
     return (
         matched.sum(axis=-1).astype(float)
@@ -210,7 +208,7 @@ def _sample_size(sides: Sides, matched: Mask, score: Score) -> Floats:
     )
 
 
-def _over_units(sides: Sides, matched: Mask, score: Score) -> UnitSummary:
+def _over_units(sides: SuiteSides, matched: Mask, score: Score) -> UnitSummary:
     """Return the samples whose variances add up to that of the log ratio.
 
     A unit contributes w log(value) to a geometric mean of runs, w value / mean to first order to a
@@ -250,7 +248,7 @@ def _samples_that_count(matched: Mask, score: Score) -> Mask:
     return np.asarray(matched.any(axis=-1, keepdims=True)) if score.shared else matched
 
 
-def _over_benchmarks(sides: Sides, matched: Mask, score: Score) -> UnitSummary:
+def _over_benchmarks(sides: SuiteSides, matched: Mask, score: Score) -> UnitSummary:
     """Return the sample of the paired t over benchmarks: log ratios or their counterparts."""
     scores = [run_statistic(side, score.statistic) for side in (sides.new, sides.old)]
     if score.mean == "geometric":
@@ -404,7 +402,9 @@ def _redraw_benchmarks(
     return redrawn, weights
 
 
-def _left_out(sides: Sides, matched: Mask, score: Score, estimate: Floats) -> tuple[Floats, ...]:
+def _left_out(
+    sides: SuiteSides, matched: Mask, score: Score, estimate: Floats
+) -> tuple[Floats, ...]:
     """Return the influence (suites, ...) of every unit left out in turn.
 
     Where the benchmarks are random they are left out instead.
@@ -424,8 +424,8 @@ def _left_out(sides: Sides, matched: Mask, score: Score, estimate: Floats) -> tu
                 (total[..., None] - side) / (count[..., None] - weights)
                 for total, side in zip(totals, terms, strict=True)
             ]
-        less = [_log_of(average, score) for average in averages]
-        return (influence_of(estimate, np.where(matched, np.exp(less[0] - less[1]), np.nan)),)
+        reduced = [_log_of(average, score) for average in averages]
+        return (influence_of(estimate, np.where(matched, np.exp(reduced[0] - reduced[1]), np.nan)),)
     changes = []  # of what a benchmark adds to the sum, without each of its units in turn
     for units, term in zip((sides.new, sides.old), terms, strict=True):
         remaining = np.where(np.eye(units.shape[-1], dtype=bool), np.nan, units[..., None, :])
@@ -442,11 +442,11 @@ def _left_out(sides: Sides, matched: Mask, score: Score, estimate: Floats) -> tu
         sums = [
             total[..., None, None] + change for total, change in zip(totals, changes, strict=True)
         ]
-        less = [_log_of(each / count[..., None, None], score) for each in sums]
+        reduced = [_log_of(side_sum / count[..., None, None], score) for side_sum in sums]
     ratios = (
-        [np.exp(less[0] - less[1])]
+        [np.exp(reduced[0] - reduced[1])]
         if score.paired
-        else [np.exp(less[0] - full[1]), np.exp(full[0] - less[1])]
+        else [np.exp(reduced[0] - full[1]), np.exp(full[0] - reduced[1])]
     )
     counts = _samples_that_count(matched, score)[..., None]
     return tuple(

@@ -12,7 +12,7 @@ import numpy as np
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.random import UNITS, Streams
 from perfarray.numerics.statistics import median
-from perfarray.numerics.suite import Sides, transform
+from perfarray.numerics.suite import SuiteSides, transform
 from perfarray.numerics.types import Floats, Integers
 from perfarray.numerics.with_replacement import (
     add_one_of_each,
@@ -69,23 +69,23 @@ class Redrawn(NamedTuple):
     summed: (suites, R).
     """
 
-    sides: Sides
+    sides: SuiteSides
     cells: Integers
     new: Floats
     old: Floats
 
 
 def draw_scores(
-    sides: Sides, cells: Integers, draws: Draws, score: Score, *, each: bool = True
+    sides: SuiteSides, cells: Integers, draws: Draws, score: Score, *, per_benchmark: bool = True
 ) -> Iterator[Redrawn]:
     """Redraw the units within every benchmark and system, block by block of suites.
 
     Shared units are drawn for all benchmarks together, paired ones for both systems. Random numbers
-    depend on the keys of the suites, `cells`. Unless `each` benchmark is wanted, scores are summed
-    where all benchmarks have equally few units.
+    depend on the keys of the suites, `cells`. Unless scores are wanted `per_benchmark`, they
+    are summed where all benchmarks have equally few units.
     """
     benchmarks, number, streams = sides.matched.shape[-1], draws.n_resamples, Streams(draws.key)
-    totals = not each and benchmarks > 1 and all(map(_equally_few, sides[:2]))
+    totals = not per_benchmark and benchmarks > 1 and all(map(_equally_few, sides[:2]))
     size = max(1, KEPT // max(1, benchmarks * number))
     for start in range(0, len(cells), size):
         block, keys = sides.rows(slice(start, start + size)), cells[start : start + size]

@@ -19,7 +19,7 @@ from perfarray.numerics.with_replacement import add_one_of_each, drawn_places, g
 from perfarray.suites.numerics.distributions import (
     TABLE,
     Drawing,
-    Suite,
+    SuiteRuns,
     contribution,
     draw_scores,
     equal_counts,
@@ -58,19 +58,19 @@ def statistic_of(runs: Floats, statistic: str) -> Floats:
     )
 
 
-def _rows(suite: Suite) -> Floats:
+def _rows(suite: SuiteRuns) -> Floats:
     """Return the runs of every cell and benchmark: (cells * benchmarks, units, runs)."""
     return suite.runs.reshape(-1, *suite.runs.shape[2:])
 
 
-def performance_of(suite: Suite, statistic: str, mean: str) -> Floats:
+def performance_of(suite: SuiteRuns, statistic: str, mean: str) -> Floats:
     """Return the score of the data, shape (cells,)."""
     return score_of(
         statistic_of(_rows(suite), statistic).reshape(suite.runs.shape[:2]), mean, suite.counts
     )
 
 
-def exact_spread(suite: Suite, statistic: str, mean: str) -> Floats:
+def exact_spread(suite: SuiteRuns, statistic: str, mean: str) -> Floats:
     """Return the exact standard deviation of the score over redrawn experiments.
 
     NaN where no closed form applies: harmonic means, and statistics whose law over more than `FEW`
@@ -120,9 +120,9 @@ def _moments(rows: Floats, statistic: str, mean: str, benchmarks: Floats) -> tup
     return expected, variance
 
 
-def _split(where: Mask, values: int, most: int) -> list[Integers]:
-    """Return the rows where a mask holds, in blocks of at most `most` values."""
-    rows, size = np.flatnonzero(where), max(1, most // values)
+def _split(where: Mask, values: int, max_values: int) -> list[Integers]:
+    """Return the rows where a mask holds, in blocks of at most `max_values` values."""
+    rows, size = np.flatnonzero(where), max(1, max_values // values)
     return np.split(rows, range(size, len(rows), size))
 
 
@@ -266,18 +266,18 @@ def _scores_of_draws(
 
 
 def drawn_spread(
-    suite: Suite, cells: Integers, statistic: str, drawing: Drawing
+    suite: SuiteRuns, cells: Integers, statistic: str, drawing: Drawing
 ) -> tuple[Floats, Floats]:
     """Return the standard deviation over random experiments, and its Monte Carlo error."""
     deviations, errors = np.full((2, len(cells)), np.nan)
-    counts, single, batched = (
+    counts, one_level, batched = (
         equal_counts(suite),
         suite.runs.shape[-1] == 1,
         np.zeros(len(cells), dtype=bool),
     )
-    for number in np.unique(counts[single & (counts > 0)]).tolist():
+    for number in np.unique(counts[one_level & (counts > 0)]).tolist():
         where, tabled = (
-            single & (counts == number),
+            one_level & (counts == number),
             statistic in ORDER_STATISTICS and number**number <= TABLE,
         )
         if not tabled and grouping(number).picks > 1:
@@ -305,7 +305,7 @@ def drawn_spread(
 
 
 def filled_spread(
-    suite: Suite,
+    suite: SuiteRuns,
     cells: Integers,
     statistic: str,
     drawing: Drawing,
@@ -343,7 +343,7 @@ def filled_spread(
     return deviations, errors, draws
 
 
-def _measured(suite: Suite, where: Mask) -> Integers:
+def _measured(suite: SuiteRuns, where: Mask) -> Integers:
     """Return the rows of measured cells where a mask holds."""
     return np.flatnonzero(where & ~np.isnan(suite.runs[..., 0]).all(axis=-1).any(axis=-1))
 
@@ -385,7 +385,9 @@ def _share(numerator: Floats, denominator: Floats) -> Floats:
     return np.divide(numerator, denominator, out=np.zeros_like(denominator), where=denominator > 0)
 
 
-def _redraw(suite: Suite, index: int, cell: Integers, statistic: str, drawing: Drawing) -> Floats:
+def _redraw(
+    suite: SuiteRuns, index: int, cell: Integers, statistic: str, drawing: Drawing
+) -> Floats:
     """Return the scores of redrawn experiments of one cell, whose units are drawn one by one."""
     if suite.shares is None:
         return score_of(
@@ -398,7 +400,7 @@ def _redraw(suite: Suite, index: int, cell: Integers, statistic: str, drawing: D
     return np.concatenate(blocks)
 
 
-def _redraw_few(suite: Suite, cells: Integers, statistic: str, drawing: Drawing) -> Floats:
+def _redraw_few(suite: SuiteRuns, cells: Integers, statistic: str, drawing: Drawing) -> Floats:
     """Return the same of benchmarks with equally few runs: each way is computed once."""
     runs, benchmarks = suite.runs[..., 0], suite.runs.shape[1]
     measured = ~np.isnan(runs)
@@ -414,7 +416,7 @@ def _redraw_few(suite: Suite, cells: Integers, statistic: str, drawing: Drawing)
 
 
 def _redraw_each(
-    suite: Suite, index: int, cell: Integers, statistic: str, drawing: Drawing
+    suite: SuiteRuns, index: int, cell: Integers, statistic: str, drawing: Drawing
 ) -> Floats:
     """Return the statistic of the redrawn units of every benchmark (benchmarks, draws)."""
     runs, streams = suite.runs[index], Streams(drawing.key)

@@ -8,7 +8,7 @@ import numpy as np
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.searching import first_true
-from perfarray.numerics.suite import Sides, smallest_number
+from perfarray.numerics.suite import SuiteSides, smallest_number
 from perfarray.numerics.types import Floats, Integers
 from perfarray.suites.numerics.ratios import ScoreRatio, ratio_intervals
 from perfarray.suites.numerics.redrawn_scores import Score
@@ -31,7 +31,7 @@ class RequiredRuns(NamedTuple):
 
 
 def required_runs(
-    sides: Sides,
+    sides: SuiteSides,
     cells: Integers,
     score: Score,
     draws: Draws | None,
@@ -80,9 +80,9 @@ def _first_runs(units: Floats) -> Callable[[int], Floats]:
     """Return a function that takes the first runs of units (..., units)."""
     measured = ~np.isnan(units)
     counts = np.cumsum(measured, axis=-1)
-    places = np.where(measured, np.arange(units.shape[-1]), -1).reshape(-1, units.shape[-1])
+    positions = np.where(measured, np.arange(units.shape[-1]), -1).reshape(-1, units.shape[-1])
     ends = np.zeros(units.shape[-1] + 1, dtype=int)  # behind the run of each number that comes last
-    np.maximum.at(ends, counts.reshape(places.shape), places + 1)
+    np.maximum.at(ends, counts.reshape(positions.shape), positions + 1)
 
     def first(number: int) -> Floats:
         end = int(ends[number])
@@ -117,8 +117,8 @@ def extrapolate(
             reached = half * np.sqrt(runs / number) * quantiles[0] / quantiles[1]
             return np.asarray(2 * centre * np.sinh(reached) > width)
 
-    far = np.full(runs.shape, float(FURTHEST))
-    fewest = first_true(
-        lambda number: ~wide(number), np.where(finite, runs + 1, far), far
+    furthest = np.full(runs.shape, float(FURTHEST))
+    n_runs = first_true(
+        lambda number: ~wide(number), np.where(finite, runs + 1, furthest), furthest
     )  # the width falls with the runs
-    return np.where(finite & ~wide(far), fewest, np.nan)
+    return np.where(finite & ~wide(furthest), n_runs, np.nan)

@@ -75,7 +75,7 @@ class Disk(NamedTuple):
     solid_state: bool | None = None
 
 
-class Counts(NamedTuple):
+class ProcessorCounts(NamedTuple):
     """Numbers of enabled cores, chips and threads."""
 
     cores: int | None = None
@@ -129,14 +129,14 @@ def memory(text: str) -> Memory:
     >>> memory("24x Vendor ABC 64 GB 2 rank 4800")
     Memory(gb=1536.0, sticks=24.0, stick_gb=64.0, speed=4800.0)
     """
-    named = NAMED_MODULES.match(text.strip())
-    if named:
-        size = _gigabytes(named[2], named[3])
+    module_match = NAMED_MODULES.match(text.strip())
+    if module_match:
+        size = _gigabytes(module_match[2], module_match[3])
         return Memory(
-            int(named[1]) * size,
-            float(named[1]),
+            int(module_match[1]) * size,
+            float(module_match[1]),
             size,
-            float(named[4]) if named[4] else _memory_speed(text),
+            float(module_match[4]) if module_match[4] else _memory_speed(text),
         )
     total = TOTAL.search(text)
     if not total:
@@ -147,9 +147,11 @@ def memory(text: str) -> Memory:
         stick = _gigabytes(modules[2], modules[3])
         return Memory(int(modules[1]) * stick, float(modules[1]), stick, _memory_speed(text))
     stick_gb = _gigabytes(modules[2], modules[3]) if modules else None
-    counted = modules is not None and stick_gb is not None and int(modules[1]) * stick_gb == gb
+    is_consistent = (
+        modules is not None and stick_gb is not None and int(modules[1]) * stick_gb == gb
+    )
     return Memory(
-        gb, float(modules[1]) if modules and counted else None, stick_gb, _memory_speed(text)
+        gb, float(modules[1]) if modules and is_consistent else None, stick_gb, _memory_speed(text)
     )
 
 
@@ -234,7 +236,7 @@ def clock(text: str) -> float | None:
     return number * 1000 if gigahertz else number
 
 
-def counts(text: str) -> Counts:
+def counts(text: str) -> ProcessorCounts:
     """Parse numbers of cores, chips and threads; 0, -1 and question marks are not counts.
 
     Examples
@@ -243,6 +245,6 @@ def counts(text: str) -> Counts:
     Counts(cores=12, chips=2, cores_per_chip=6, threads_per_core=2)
     """
     matches = ((name, pattern.search(text)) for name, pattern in COUNTS.items())
-    return Counts(
+    return ProcessorCounts(
         **{name: int(match[1]) for name, match in matches if match and 0 < float(match[1]) < MOST}
     )

@@ -41,7 +41,7 @@ DISK: Final = {
     "rpm": "disk_rpm",
     "solid_state": "disk_solid_state",
 }
-COUNTS: Final = {name: name for name in hardware.Counts._fields}
+COUNTS: Final = {name: name for name in hardware.ProcessorCounts._fields}
 PRODUCT: Final = {"family": "{}", "version": "{}_version"}
 ITSELF: Final = {"": "{}"}
 

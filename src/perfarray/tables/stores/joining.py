@@ -38,9 +38,13 @@ def grows_along(stored: xr.Dataset, times: xr.Dataset) -> str:
             return dim
     if not repeated:
         return MACHINE
-    dim, present = list(repeated.items())[-1]
-    are = f"1 {dim} is" if len(present) == 1 else f"{len(present)} {plural(dim)} are"
-    raise ValueError(f"{are} in the store already, and not added again: {listed(present, 5)}")
+    dim, labels_in_store = list(repeated.items())[-1]
+    are = (
+        f"1 {dim} is" if len(labels_in_store) == 1 else f"{len(labels_in_store)} {plural(dim)} are"
+    )
+    raise ValueError(
+        f"{are} in the store already, and not added again: {listed(labels_in_store, 5)}"
+    )
 
 
 def joined_along(dim: str, stored: xr.Dataset, times: xr.Dataset) -> xr.Dataset:
@@ -109,14 +113,11 @@ def _with_dims(along: str, times: xr.Dataset, opposite: xr.Dataset) -> xr.Datase
     texts = [
         name
         for name, coordinate in times.coords.items()
-        if name not in times.dims and (coordinate.dtype.kind in "OUS" or _is_word(name, coordinate))
+        if name not in times.dims
+        # A boolean that is no mark becomes text, which can be unknown.
+        and (coordinate.dtype.kind in "OUS" or (coordinate.dtype.kind == "b" and name not in MARKS))
     ]
     return times.assign_coords({name: times[name].astype(TEXT) for name in texts})
-
-
-def _is_word(name: Hashable, variable: xr.DataArray) -> bool:
-    """Return whether a coordinate is boolean and no mark; it becomes text, which can be unknown."""
-    return variable.dtype.kind == "b" and name not in MARKS
 
 
 def _labels(dim: str, first: xr.Dataset, second: xr.Dataset) -> npt.NDArray[Any]:
@@ -147,7 +148,9 @@ def _joined(along: str, name: Hashable, first: xr.Dataset, second: xr.Dataset) -
     """Return a joined variable: along the new labels, unless both sides agree."""
     a, b = (operand.variables.get(name) for operand in (first, second))
     if a is not None and b is not None:
-        a, b = _of_one_kind(a, b)
+        # Text where only one side is a text or a date
+        kinds = {kind.replace("i", "f").replace("u", "f") for kind in (a.dtype.kind, b.dtype.kind)}
+        a, b = (a, b) if len(kinds) == 1 else (_as_text(a), _as_text(b))
     dims = dict.fromkeys(dim for operand in (a, b) if operand is not None for dim in operand.dims)
     if along not in dims:
         agreed = _agreed(a, b)
@@ -169,12 +172,6 @@ def _joined(along: str, name: Hashable, first: xr.Dataset, second: xr.Dataset) -
         if key in MEANING
     } | common_attrs
     return joined
-
-
-def _of_one_kind(a: xr.Variable, b: xr.Variable) -> tuple[xr.Variable, xr.Variable]:
-    """Return two variables, converted to text where only one is a text or a date."""
-    kinds = [kind.replace("i", "f").replace("u", "f") for kind in (a.dtype.kind, b.dtype.kind)]
-    return (a, b) if kinds[0] == kinds[1] else (_as_text(a), _as_text(b))
 
 
 def _as_text(variable: xr.Variable) -> xr.Variable:

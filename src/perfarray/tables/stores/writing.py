@@ -76,14 +76,14 @@ def _write_table(times: xr.Dataset, file: Path, suffix: str) -> None:
         ).split(),
     }
     # What is compared by habit would be read as a dim.
-    described = {
+    column_names = {
         name: f"{name}_recorded"
         for name in COMPARED
         if name in times.coords and name not in times.dims
     }
     try:
         table = pyarrow.Table.from_pandas(
-            to_frame(times.compute().rename(described)), preserve_index=False
+            to_frame(times.compute().rename(column_names)), preserve_index=False
         )
     except pyarrow.ArrowException as error:
         raise ValueError(

@@ -63,7 +63,7 @@ def carriers(values: Floats, components: Components) -> Carriers:
         units = np.isfinite(away).sum(axis=1)
         removals = [*map(_below, squares, df), _outermost(away)]  # the lowest level first
         totals = [*(carried.sum(axis=1) for carried in squares), np.nansum(away**2, axis=1)]
-        degrees = [*(each.sum(axis=1) for each in df), units - 1.0]
+        degrees = [*(level_df.sum(axis=1) for level_df in df), units - 1.0]
         answer[:, rows, columns] = np.stack(
             list(map(partial(_judged, cells, units >= LEAST_UNITS), removals, totals, degrees)),
             axis=-1,
@@ -99,9 +99,9 @@ def _outermost(away: Floats) -> _Removal:
 
     That mean moves without them; two are at the ends.
     """
-    present = np.isfinite(away)
+    is_unit = np.isfinite(away)
     n, order, number = (
-        present.sum(axis=1),
+        is_unit.sum(axis=1),
         np.argsort(away, axis=1),
         np.array([1.0, 1.0, 2.0, 2.0, 2.0])[:, None],
     )
@@ -116,21 +116,21 @@ def _outermost(away: Floats) -> _Removal:
     values = np.where(units == NONE, 0.0, away[rows, units])
     with np.errstate(divide="ignore", invalid="ignore"):
         squares_taken = (values**2).sum(axis=0) + values.sum(axis=0) ** 2 / (n - number)
-    known = np.nan_to_num(squares_taken, nan=-1.0)
-    most = np.stack([known[:2].argmax(axis=0), 2 + known[2:].argmax(axis=0)])
-    first, others = units[:, most, rows]
+    filled = np.nan_to_num(squares_taken, nan=-1.0)
+    largest = np.stack([filled[:2].argmax(axis=0), 2 + filled[2:].argmax(axis=0)])
+    first, second_unit = units[:, largest, rows]
     return _Removal(
         first,
-        others,
-        squares_taken[most, rows],
-        np.broadcast_to(number[1:3], most.shape),
-        _ways(present),
+        second_unit,
+        squares_taken[largest, rows],
+        np.broadcast_to(number[1:3], largest.shape),
+        _ways(is_unit),
     )
 
 
-def _judged(cells: Floats, several: Mask, removal: _Removal, total: Floats, df: Floats) -> Floats:
+def _judged(cells: Floats, repeated: Mask, removal: _Removal, total: Floats, df: Floats) -> Floats:
     """Return the fields of `Carriers` (4, cells), of the units that chance makes least often."""
-    eligible, rounding = several & (total > 0) & (df > 1), np.zeros(len(total))
+    eligible, rounding = repeated & (total > 0) & (df > 1), np.zeros(len(total))
     chances = _chance(removal, total, df, rounding)
     doubtful = np.flatnonzero(eligible & (chances.min(axis=0) < DOUBTFUL))
     if len(doubtful):
@@ -138,10 +138,10 @@ def _judged(cells: Floats, several: Mask, removal: _Removal, total: Floats, df: 
             gaps = np.diff(np.unique(cells[cell][~np.isnan(cells[cell])]))
             rounding[cell] = gaps.min() ** 2 / 12 if gaps.size else 0.0
         chances = _chance(removal, total, df, rounding)
-    least = chances.argmin(axis=0), np.arange(len(total))
-    first, second, squares_taken = (field[least] for field in removal[:3])
+    smallest = chances.argmin(axis=0), np.arange(len(total))
+    first, second, squares_taken = (field[smallest] for field in removal[:3])
     # There are two looks: at one unit, and at two.
-    pvalue = np.minimum(1.0, 2 * chances[least])
+    pvalue = np.minimum(1.0, 2 * chances[smallest])
     carried = eligible & (pvalue < 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = (

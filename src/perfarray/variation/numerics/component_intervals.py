@@ -249,16 +249,19 @@ def ragged_limits(squares: Floats, moments: Moments, confidence_level: float) ->
     components[components[:, 0] == 0, 0] = 1.0
     limits = np.full((2, *squares.shape), np.nan)
     for level in range(1, squares.shape[1]):
-        more, less = np.maximum(weights[:, level], 0.0), np.maximum(-weights[:, level], 0.0)
-        x, y = np.vecdot(more, squares), np.vecdot(less, squares)
-        df_y = effective_df(moments, components, less)
+        positive_weights, negative_weights = (
+            np.maximum(weights[:, level], 0.0),
+            np.maximum(-weights[:, level], 0.0),
+        )
+        x, y = np.vecdot(positive_weights, squares), np.vecdot(negative_weights, squares)
+        df_y = effective_df(moments, components, negative_weights)
         for limit, sign, probabilities in zip(
             limits, (-1, 1), ((tail, 1 - tail), (1 - tail, tail)), strict=True
         ):
             trial = components.copy()
             for _ in range(ROUNDS):
                 more_factor, less_factor, product_factor = _one_side(
-                    effective_df(moments, trial, more), df_y, *probabilities
+                    effective_df(moments, trial, positive_weights), df_y, *probabilities
                 )
                 width = np.sqrt(
                     np.maximum(

@@ -181,10 +181,11 @@ def _estimates(rows: Floats, counts: Integers, size: int, statistics: Sequence[s
     return estimates
 
 
-def size_from_which(enough: Mask, is_known: Mask, sizes: Sequence[int]) -> Floats:
+def size_from_which(sufficient: Mask, is_known: Mask, sizes: Sequence[int]) -> Floats:
     """Return the smallest group size (...) from which on all that are known are enough."""
     lasting = (
-        np.logical_and.accumulate((enough | ~is_known)[..., ::-1], axis=-1)[..., ::-1] & enough
+        np.logical_and.accumulate((sufficient | ~is_known)[..., ::-1], axis=-1)[..., ::-1]
+        & sufficient
     )
     return np.where(
         lasting.any(axis=-1), np.asarray(sizes, dtype=float)[lasting.argmax(axis=-1)], np.nan

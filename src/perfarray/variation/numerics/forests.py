@@ -230,7 +230,7 @@ def lowest(value: Callable[[Floats], Floats], low: npt.ArrayLike, high: npt.Arra
     """
 
     def rising(n: Floats) -> Any:
-        here, value_after = value(n), value(n + 1)
-        return np.isfinite(here) & ((here <= value_after) | np.isnan(value_after))
+        value_here, value_after = value(n), value(n + 1)
+        return np.isfinite(value_here) & ((value_here <= value_after) | np.isnan(value_after))
 
     return first_true(rising, low, high)

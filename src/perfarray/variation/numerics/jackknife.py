@@ -47,17 +47,17 @@ def evenness(means: Floats) -> Floats:
     return np.where(np.isnan(shown_df), 1.0, np.clip(shown_df, LEAST_DF, nominal) / nominal)
 
 
-def unevenness(values: Floats, components: Components, most: int | None = None) -> Floats:
+def unevenness(values: Floats, components: Components, max_cells: int | None = None) -> Floats:
     """Return how much more the log of a mean square varies than that of normal values, (..., L).
 
-    NaN with fewer than `LEAST_SEEN` outermost units, of which that cannot be seen; with `most`,
-    also in all but so many cells, spread evenly.
+    NaN with fewer than `LEAST_SEEN` outermost units, of which that cannot be seen; with
+    `max_cells`, also in all but so many cells, spread evenly.
     """
     from scipy.special import polygamma
 
     levels = components.level_df.shape[-1]
     nominal = components.level_df.reshape(-1, levels)
-    step = 1 if most is None else -(-len(nominal) // most) or 1
+    step = 1 if max_cells is None else -(-len(nominal) // max_cells) or 1
     result = np.full(nominal.shape, np.nan)
     if values.shape[-levels] < LEAST_SEEN and (nominal[:, 0] > 0).all():
         return result.reshape(components.level_df.shape)
@@ -98,8 +98,8 @@ def left_out(cells: Floats) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         mean_squares = [
             (level_squares.sum(axis=1, keepdims=True) - level_squares)
-            / (each.sum(axis=1, keepdims=True) - each)
-            for level_squares, each in zip(squares, df, strict=True)
+            / (level_df.sum(axis=1, keepdims=True) - level_df)
+            for level_squares, level_df in zip(squares, df, strict=True)
         ]
         n = (~np.isnan(means)).sum(axis=1, keepdims=True)
         away = np.nan_to_num(means - mean_of_measured(means)[:, None]) ** 2
@@ -117,19 +117,19 @@ def unit_squares(cells: Floats) -> tuple[list[Floats], list[Floats], Floats]:
         units, n = means.shape[:2], means.shape[-1]
         if no_gaps:
             parents, within = squares_within(means.reshape(units[0] * units[1], -1, n))
-            each = np.full(units, float(parents.shape[1] * (n - 1)))
+            unit_df = np.full(units, float(parents.shape[1] * (n - 1)))
         else:
             parents = mean_of_measured(means.copy())
             away = np.nan_to_num(means - parents[..., None])
             within = np.einsum("...n,...n->...", away, away).reshape(*units, -1).sum(axis=-1)
-            each = (
+            unit_df = (
                 np.maximum((~np.isnan(means)).sum(axis=-1) - 1, 0)
                 .reshape(*units, -1)
                 .sum(axis=-1)
                 .astype(float)
             )
         squares.append(within.reshape(units))
-        df.append(each)
+        df.append(unit_df)
         means = parents.reshape(means.shape[:-1])
     return squares, df, means
 

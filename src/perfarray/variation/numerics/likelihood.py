@@ -121,16 +121,16 @@ def nested_statistics(cells: Floats) -> Statistics:
         deviations = np.where(measured, cells - means[..., None], 0.0).reshape(count, -1)
         centred = means - origin.reshape(shape)
     within = np.einsum("cn,cn->c", deviations, deviations)  # starts no threads of BLAS
-    present = size > 0
-    between = np.where(present, size * centred**2, 0.0).reshape(count, -1).sum(axis=1)
+    has_values = size > 0
+    between = np.where(has_values, size * centred**2, 0.0).reshape(count, -1).sum(axis=1)
     scale = np.sqrt((within + between) / values)
     scale[scale == 0] = 1.0
-    sizes, centred = size[present].astype(float), (centred / scale.reshape(shape))[present]
-    groups = present.reshape(count, -1).sum(axis=1)
-    log_sizes = np.bincount(_cell_of(present), np.log(sizes), count).astype(float)
+    sizes, centred = size[has_values].astype(float), (centred / scale.reshape(shape))[has_values]
+    groups = has_values.reshape(count, -1).sum(axis=1)
+    log_sizes = np.bincount(_cell_of(has_values), np.log(sizes), count).astype(float)
     nothing, no_entries = np.zeros(count), np.empty(0)
     entries = (
-        _entries(present, sizes, centred)
+        _entries(has_values, sizes, centred)
         if levels > 1
         else (nothing, no_entries, no_entries, no_entries, ())
     )
@@ -146,20 +146,22 @@ def nested_statistics(cells: Floats) -> Statistics:
     )
 
 
-def _cell_of(present: Mask) -> Integers:
+def _cell_of(has_values: Mask) -> Integers:
     """Return the cell of every unit that is present, in order."""
-    return np.repeat(np.arange(len(present)), present.reshape(len(present), -1).sum(axis=1))
+    return np.repeat(
+        np.arange(len(has_values)), has_values.reshape(len(has_values), -1).sum(axis=1)
+    )
 
 
 def _entries(
-    present: Mask, sizes: Floats, means: Floats
+    has_values: Mask, sizes: Floats, means: Floats
 ) -> tuple[Floats, Floats, Floats, Floats, tuple[Tier, ...]]:
     """Return the last fields of `Statistics`, tiers built from the groups of values up.
 
     Groups of one size in one parent are one entry.
     """
-    above = np.asarray(present.any(axis=-1))
-    key = _parents(present) * (int(sizes.max()) + 1) + sizes.astype(np.intp)
+    above = np.asarray(has_values.any(axis=-1))
+    key = _parents(has_values) * (int(sizes.max()) + 1) + sizes.astype(np.intp)
     order = np.argsort(key, kind="stable")
     first = np.flatnonzero(np.diff(key[order], prepend=-1))
     number = np.diff(first, append=len(key)).astype(float)
@@ -167,7 +169,7 @@ def _entries(
     spread = np.add.reduceat(
         (means[order] - np.repeat(averages, number.astype(np.intp))) ** 2, first
     )
-    parent, reference = _parents(present)[order][first], averages
+    parent, reference = _parents(has_values)[order][first], averages
     tiers = []
     while True:
         starts = np.flatnonzero(np.diff(parent, prepend=-1))
@@ -181,9 +183,9 @@ def _entries(
         parent, above = _parents(above), np.asarray(above.any(axis=-1))
 
 
-def _parents(present: Mask) -> Integers:
+def _parents(has_values: Mask) -> Integers:
     """Return for every unit that is present the position of its parent."""
-    inside = present.sum(axis=-1).ravel()
+    inside = has_values.sum(axis=-1).ravel()
     inside = inside[inside > 0]
     return np.repeat(np.arange(len(inside)), inside)
 
@@ -216,10 +218,10 @@ def evaluate(data: Statistics, variances: Floats, restricted: bool) -> Likelihoo
     if restricted:
         logs += _log(precision, 1 / precision[0])
     total = logs + quadratic
-    counted = data.values - restricted
+    residual_df = data.values - restricted
     levels = data.levels
     return Likelihood(
-        total[0] + counted * (LOG_2PI + 2 * np.log(data.scale)),
+        total[0] + residual_df * (LOG_2PI + 2 * np.log(data.scale)),
         total[1 : levels + 1].T,
         _matrices(total, levels),
         -_matrices(logs, levels),
@@ -243,8 +245,12 @@ def _climb(
         weight = _reciprocal(spread)
         logarithm = _log(spread, weight[0])
         if t == 0:
-            counted = weight * data.number
-            sums = [counted, counted * tier.offset, counted * tier.offset**2 + weight * data.spread]
+            weighted_number = weight * data.number
+            sums = [
+                weighted_number,
+                weighted_number * tier.offset,
+                weighted_number * tier.offset**2 + weight * data.spread,
+            ]
             logarithm = logarithm * data.number
         else:
             shift[0] += tier.offset

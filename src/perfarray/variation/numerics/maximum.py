@@ -135,11 +135,11 @@ def profile_limits(
     doubtful = inside.copy()
     doubtful[:, 0] = False
     if doubtful.any():  # with one component at zero, the others free
-        held, component = np.nonzero(doubtful)
-        start = top.variance[held]
-        start[np.arange(len(held)), component] = 0.0
-        constrained = maximise(data.take(held), start, restricted, component)
-        rise = constrained.likelihood.value - top.likelihood.value[held]
+        cells, component = np.nonzero(doubtful)
+        start = top.variance[cells]
+        start[np.arange(len(cells)), component] = 0.0
+        constrained = maximise(data.take(cells), start, restricted, component)
+        rise = constrained.likelihood.value - top.likelihood.value[cells]
         inside[doubtful] = np.where(constrained.converged, rise, np.inf) > cut
     lower, upper = np.where(inside | ~converged, np.nan, 0.0), np.full(converged.shape, np.nan)
     cell, component = (
@@ -168,7 +168,11 @@ def _crossings(
     square whose expectation is t + below (Wilson and Hilferty): Newton's method in x, inside a
     bracket that only shrinks.
     """
-    root, estimate, least = np.sqrt(cut), top.variance[cell, component], top.likelihood.value[cell]
+    root, estimate, minimum = (
+        np.sqrt(cut),
+        top.variance[cell, component],
+        top.likelihood.value[cell],
+    )
     below, width = (array[cell, component] for array in _mean_squares(data, top))
     low, high = np.where(above, estimate, 0.0), np.where(above, np.inf, estimate)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -186,7 +190,7 @@ def _crossings(
         start = components[active]
         start[rows, moved] = trial
         profile = maximise(statistics, start, restricted, moved)
-        rise = np.maximum(profile.likelihood.value - least[active], 0.0)
+        rise = np.maximum(profile.likelihood.value - minimum[active], 0.0)
         outside = (rise > cut) == above[active]
         high[active], low[active] = (
             np.where(outside, trial, high[active]),

@@ -41,9 +41,9 @@ class Pilot(NamedTuple):
 
     Along the trees: the variance of the pilot's units, the component in it, which may be negative,
     its degrees of freedom, and the units. `spent` is what the pilot cost. Of a suite, which is one
-    cell, `total` (rows, L) are the repetitions seen, `known` the degrees of freedom that other
-    benchmarks add. Of a nest for a ratio, `candidate`
-    (cells, L) is what the candidate has of the components.
+    cell, `total` (rows, L) are the repetitions seen, `borrowed_df` the degrees of freedom that
+    other benchmarks add. Of a nest for a ratio, `candidate` (cells, L) is what the candidate has of
+    the components.
     """
 
     forest: Forest
@@ -53,7 +53,7 @@ class Pilot(NamedTuple):
     units: Floats
     spent: Floats
     total: Any = None
-    known: Any = None
+    borrowed_df: Any = None
     candidate: Floats | None = None
 
     def of(self, cells: Mask | Integers) -> "Pilot":
@@ -84,13 +84,15 @@ class Pilot(NamedTuple):
                 # 1 where all the variance is on one side, 2 where both have half of it
                 below = self.forest.totals(np.where(self.forest.parents < 0, 1.0, counts))
                 variances = (self.candidate, self.forest.variance)
-                candidate_noise, both = (
+                candidate_noise, total_noise = (
                     reduced(np.add, level_variance / below) for level_variance in variances
                 )
-                share = np.where(both > 0, candidate_noise / both, 1.0)
+                share = np.where(total_noise > 0, candidate_noise / total_noise, 1.0)
                 growth = 1 / (share**2 + (1 - share) ** 2)
         if units.shape[1] == len(self.forest.paths) > 1:
-            scale = planned_again(self.forest.of(0), self.total, cost[0], min_units, self.known)
+            scale = planned_again(
+                self.forest.of(0), self.total, cost[0], min_units, self.borrowed_df
+            )
             return Evidence(variance, top, df, growth, scale[None], of_plan=True)
         return Evidence(variance, top, df, growth, pilot_scale(df))
 
@@ -98,13 +100,13 @@ class Pilot(NamedTuple):
 class Plan(NamedTuple):
     """Counts (cells, nodes) inside one parent, what they cost and promise, and what is known of it.
 
-    `fewest` are the units of the tree with the fewest, `inside` is the variance inside units, as if
-    all trees had as many.
+    `tree_units` are the units of the tree with the fewest, `inside` is the variance inside units,
+    as if all trees had as many.
     """
 
     forest: Forest
     counts: Floats
-    fewest: Floats
+    tree_units: Floats
     inside: Floats
     cost: Floats
     half_width: Floats
@@ -123,11 +125,11 @@ def planned(pilot: Pilot, counts: Floats, goal: Goal) -> Plan:
     forest = pilot.forest
     cost = goal.rounded_costs(forest.price(counts))
     evidence = pilot.evidence(counts, cost, goal.min_units)
-    fewest = counts[:, forest.roots].min(axis=1)
+    tree_units = counts[:, forest.roots].min(axis=1)
     lower = np.where(forest.parents < 0, 0.0, forest.variance)
-    inside = fewest * reduced(np.add, lower / forest.totals(counts))
-    half_width = promised(forest.noise(counts), fewest, evidence, goal)
-    return Plan(forest, counts, fewest, inside, cost, half_width, evidence)
+    inside = tree_units * reduced(np.add, lower / forest.totals(counts))
+    half_width = promised(forest.noise(counts), tree_units, evidence, goal)
+    return Plan(forest, counts, tree_units, inside, cost, half_width, evidence)
 
 
 def plan_assured(pilot: Pilot, goal: Goal) -> Plan:
@@ -171,34 +173,36 @@ def _reaching(pilot: Pilot, counts: Floats, goal: Goal) -> Floats:
     cells = np.flatnonzero(~np.isnan(counts).any(axis=1))
     is_one_tree = len(pilot.forest.roots) == 1
     for _ in range(TRIES):
-        pilots, wanted, tried = pilot.of(cells), target[cells], counts[cells]
+        pilots, target_width, tried = pilot.of(cells), target[cells], counts[cells]
         plan = planned(pilots, tried, goal)
         # The factor between the promise and the plain half-width hardly depends on the counts.
-        quantile = quantile_of(plan.forest, plan.fewest, goal.probability)
-        plain_width = wanted * quantile * np.sqrt(plan.forest.noise(tried)) / plan.half_width
-        plain_width *= np.where(is_one_tree | (plan.half_width <= wanted), 1.0, SHORT)
-        close = (plan.half_width <= wanted) & (plan.half_width >= SHORT * wanted)
+        quantile = quantile_of(plan.forest, plan.tree_units, goal.probability)
+        plain_width = target_width * quantile * np.sqrt(plan.forest.noise(tried)) / plan.half_width
+        plain_width *= np.where(is_one_tree | (plan.half_width <= target_width), 1.0, SHORT)
+        close = (plan.half_width <= target_width) & (plan.half_width >= SHORT * target_width)
         if is_one_tree:
             plan = planned(pilots, with_top(_fewest_units(plan, tried, goal), tried[:, 1:]), goal)
-        reached = plan.half_width <= wanted * (1 + ROUNDING)
+        reached = plan.half_width <= target_width * (1 + ROUNDING)
         better = np.where(reached, plan.cost < cost[cells], plan.half_width < width[cells])
         better &= reached | np.isinf(cost[cells])
         rows = cells[better]
         best[rows], width[rows] = plan.counts[better], plan.half_width[better]
         cost[rows] = np.where(reached, plan.cost, np.inf)[better]
         cells, plain_width = cells[~close], plain_width[~close]
-        again = whole_counts(pilot.forest.of(cells), goal._replace(half_width=plain_width))
-        new = (again != counts[cells]).any(axis=1)
-        counts[cells], cells = again, cells[new]
+        refined = whole_counts(pilot.forest.of(cells), goal._replace(half_width=plain_width))
+        new = (refined != counts[cells]).any(axis=1)
+        counts[cells], cells = refined, cells[new]
         if not len(cells):
             break
     return best
 
 
-def _fewest_units(plan: Plan, counts: Floats, goal: Goal, most: Floats | None = None) -> Floats:
+def _fewest_units(
+    plan: Plan, counts: Floats, goal: Goal, max_units: Floats | None = None
+) -> Floats:
     """Return the fewest units, with the lower `counts`, that promise the half-width.
 
-    NaN where the `most` do not.
+    NaN where the `max_units` do not.
     """
     forest, evidence, share = plan.forest, plan.evidence, goal.assurance or 0.0
     in_one_unit = np.where(forest.parents < 0, 1.0, counts)
@@ -207,25 +211,27 @@ def _fewest_units(plan: Plan, counts: Floats, goal: Goal, most: Floats | None = 
 
     def enough(n: Floats) -> Mask:
         df = (n - 1) * evidence.growth
-        found = n * (goal.half_width / quantile_at(t_quantile, goal.probability, df)) ** 2
-        return np.asarray(share_within(found, df, true) >= share)
+        noise_ratio = n * (goal.half_width / quantile_at(t_quantile, goal.probability, df)) ** 2
+        return np.asarray(share_within(noise_ratio, df, true) >= share)
 
     searched = ~np.isnan(plan.half_width)
-    if most is not None:
-        searched &= (most >= goal.min_units) & enough(np.fmax(most, goal.min_units))
+    if max_units is not None:
+        searched &= (max_units >= goal.min_units) & enough(np.fmax(max_units, goal.min_units))
     return first_reached(enough, np.where(searched, float(goal.min_units), np.nan))
 
 
 def half_width_limits(plan: Plan, goal: Goal) -> list[Floats]:
     """Return what the half-width becomes at either limit of the outermost component."""
-    known = plan.evidence
-    limits = component_limits(known.top, known.unit_variance, known.df, goal.confidence_level)
-    df = np.full(np.shape(known.top), np.inf)  # each limit counts as known
+    evidence = plan.evidence
+    limits = component_limits(
+        evidence.top, evidence.unit_variance, evidence.df, goal.confidence_level
+    )
+    df = np.full(np.shape(evidence.top), np.inf)  # each limit counts as known
     return [
         assured_half_width(
-            plan.fewest,
+            plan.tree_units,
             plan.inside,
-            Evidence(component, component, df, known.growth, np.ones(NODES)),
+            Evidence(component, component, df, evidence.growth, np.ones(NODES)),
             goal,
         )
         for component in limits
@@ -263,45 +269,45 @@ def units_to_add(pilot: Pilot, plan: Plan, goal: Goal) -> tuple[Floats, Floats]:
     def added(units: Floats) -> Floats:
         return np.asarray(np.maximum(0.0, np.floor(units[:, None] * proportion + ROUNDING) - have))
 
-    def variances(more: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    def variances(added_units: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Return t, the variance at hand and that added, of the mean of all, and the new df."""
-        n = have + more
-        fewest = n.min(axis=1)
-        df = np.where(fewest > 1, fewest - 1, np.nan) * growth
+        n = have + added_units
+        n_min = n.min(axis=1)
+        df = np.where(n_min > 1, n_min - 1, np.nan) * growth
         t = quantile_at(t_quantile, goal.probability, df)
         noise_at_hand = (have * pilot.unit_variance / n**2).sum(axis=1)
         return (
             t,
             noise_at_hand,
-            (more * noises / n**2).sum(axis=1),
-            np.maximum(more.min(axis=1), 1) * growth,
+            (added_units * noises / n**2).sum(axis=1),
+            np.maximum(added_units.min(axis=1), 1) * growth,
         )
 
     def enough(units: Floats) -> Mask:
-        more = added(units)
+        added_units = added(units)
         if goal.budget is not None:
-            return np.asarray((more * prices).sum(axis=1) > goal.budget - pilot.spent)
-        t, noise_at_hand, new, df = variances(more)
+            return np.asarray((added_units * prices).sum(axis=1) > goal.budget - pilot.spent)
+        t, noise_at_hand, new, df = variances(added_units)
         variance_left = (goal.half_width / t) ** 2 - noise_at_hand
         if goal.assurance is None:
             return np.asarray(new <= variance_left)
         with np.errstate(divide="ignore", invalid="ignore"):
             share = share_within(variance_left / new * (top + below), df, true)
-        return np.where(more.any(axis=1), share >= goal.assurance, variance_left >= 0)
+        return np.where(added_units.any(axis=1), share >= goal.assurance, variance_left >= 0)
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        known = ~np.isnan(plan.cost + (have * pilot.unit_variance).sum(axis=1))
+        has_plan = ~np.isnan(plan.cost + (have * pilot.unit_variance).sum(axis=1))
         # Fewer than the pilot's add nothing.
-        least = np.where(known, np.floor((have / proportion).min(axis=1)), np.nan)
-        units = first_reached(enough, least)
+        start = np.where(has_plan, np.floor((have / proportion).min(axis=1)), np.nan)
+        units = first_reached(enough, start)
         if goal.budget is not None:  # one less than the fewest that are not affordable
-            units = np.maximum(units - 1, least)
-        more = added(units)
-        t, noise_at_hand, new, df = variances(more)
+            units = np.maximum(units - 1, start)
+        added_units = added(units)
+        t, noise_at_hand, new, df = variances(added_units)
         if goal.assurance is not None:
-            found = mixture_quantile(goal.assurance, df, true) / (top + below)
-            new = np.where(more.any(axis=1), new * found, new)
-        return more, t * np.sqrt(noise_at_hand + new)
+            ratio = mixture_quantile(goal.assurance, df, true) / (top + below)
+            new = np.where(added_units.any(axis=1), new * ratio, new)
+        return added_units, t * np.sqrt(noise_at_hand + new)
 
 
 def lower_counts(variance: Floats, cost: Floats) -> Floats:
@@ -331,20 +337,20 @@ def half_widths_by_budget(
     few units.
     """
     nothing, certain = np.zeros(len(counts)), np.full(len(counts), np.inf)
-    known = Evidence(nothing, nothing, certain, np.ones(len(counts)), np.ones(NODES))
-    fewest = counts[:, forest.roots].min(axis=1)
-    factor = half_width / promised(forest.noise(counts), fewest, known, goal)
+    certainty = Evidence(nothing, nothing, certain, np.ones(len(counts)), np.ones(NODES))
+    tree_units = counts[:, forest.roots].min(axis=1)
+    factor = half_width / promised(forest.noise(counts), tree_units, certainty, goal)
     if one_of_everything:
         units = whole(budgets / forest.cost.sum(axis=1)[:, None])
         with np.errstate(divide="ignore", invalid="ignore"):
             noise = forest.variance.sum(axis=1)[:, None] / units
     else:
         units, noise = narrowest(forest, budgets, goal.min_units, goal.probability)
-    return factor[:, None] * promised(noise, units, known.along(), goal)
+    return factor[:, None] * promised(noise, units, certainty.along(), goal)
 
 
 def planned_again(
-    forest: Forest, total: Floats, budget: float, min_units: int, known: Floats | float = 0.0
+    forest: Forest, total: Floats, budget: float, min_units: int, borrowed_df: Floats | float = 0.0
 ) -> Floats:
     """Return by how much the variance of a plan of unshared units exceeds the one it promises.
 
@@ -355,17 +361,17 @@ def planned_again(
     about f / (f - 1), f their degrees of freedom. So components are drawn as pilots of this size
     would find them, if those found were true, and each time the continuous plan is made again. One
     that was not seen in a benchmark may be there: it is taken to be the same multiple of the lowest
-    as in the whole suite. `total` (benchmarks, L) are the repetitions in the pilot, `known` the
-    degrees of freedom that others add, `budget` is what the plan costs.
+    as in the whole suite. `total` (benchmarks, L) are the repetitions in the pilot, `borrowed_df`
+    the degrees of freedom that others add, `budget` is what the plan costs.
     """
     variance, cost = forest.variance[forest.paths], forest.cost[forest.paths]
     # The order of the benchmarks changes nothing that is drawn.
     order = np.lexsort(np.column_stack([variance, cost, total]).T)
-    variance, cost, total, known = (
+    variance, cost, total, borrowed_df = (
         variance[order],
         cost[order],
         total[order],
-        (known + np.zeros(total.shape))[order],
+        (borrowed_df + np.zeros(total.shape))[order],
     )
     lowest = variance[:, -1:]
     common = (
@@ -382,7 +388,7 @@ def planned_again(
     levels = variance.copy()
     for level in range(variance.shape[1] - 2, -1, -1):
         levels[:, level] += levels[:, level + 1] / inside[:, level]
-    df = np.minimum(np.maximum(np.diff(total, axis=1, prepend=1.0), 1.0) + known, LARGEST)
+    df = np.minimum(np.maximum(np.diff(total, axis=1, prepend=1.0), 1.0) + borrowed_df, LARGEST)
     mean_squares = (
         levels * np.random.Generator(np.random.Philox(0)).chisquare(df, (PILOTS, *df.shape)) / df
     )

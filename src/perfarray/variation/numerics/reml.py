@@ -24,7 +24,7 @@ ENTRIES = 1 << 13
 STILL = 1e-15
 
 
-class Fit(NamedTuple):
+class RemlFit(NamedTuple):
     """Along the levels, outermost first, then per cell.
 
     `model_standard_error` is that of the generalised least squares mean by the fitted model;
@@ -50,7 +50,7 @@ def nested_reml(
     start: Components,
     restricted: bool = True,
     confidence_level: float | None = 0.95,
-) -> Fit:
+) -> RemlFit:
     """Fit the normal model of nested repetitions.
 
     `start` is what `nested_anova` says of the same values (..., n_L, ..., n_1): where to start,
@@ -82,23 +82,25 @@ def nested_reml(
         start.standard_error.ravel()[plain],
         start.df.ravel()[plain],
     )
-    return Fit._make(field.reshape((*batch, *field.shape[1:])) for field in fit)
+    return RemlFit._make(field.reshape((*batch, *field.shape[1:])) for field in fit)
 
 
-def _nothing(count: int, levels: int) -> Fit:
+def _nothing(count: int, levels: int) -> RemlFit:
     """Return the answer for cells of which nothing is known."""
     shapes = [(count, levels)] * 4 + [(count,)] * 5
-    return Fit._make([*(np.full(shape, np.nan) for shape in shapes), np.ones(count, dtype=bool)])
+    return RemlFit._make(
+        [*(np.full(shape, np.nan) for shape in shapes), np.ones(count, dtype=bool)]
+    )
 
 
-def _write(fit: Fit, rows: Integers | Mask, columns: Integers, block_fit: Fit) -> None:
+def _write(fit: RemlFit, rows: Integers | Mask, columns: Integers, block_fit: RemlFit) -> None:
     for field, values in zip(fit, block_fit, strict=True):
         field[np.ix_(rows, columns) if field.ndim == 2 else rows] = values
 
 
 def _fit_block(
     cells: Floats, guess: Floats, restricted: bool, confidence_level: float | None
-) -> Fit:
+) -> RemlFit:
     """Fit cells all of whose levels can be told apart, lowest level first.
 
     One that does not vary is zero and its means are the data.
@@ -133,7 +135,9 @@ def _fit_block(
     return fit
 
 
-def _fit(data: Statistics, guess: Floats, restricted: bool, confidence_level: float | None) -> Fit:
+def _fit(
+    data: Statistics, guess: Floats, restricted: bool, confidence_level: float | None
+) -> RemlFit:
     """Maximise, and say how sure; the likelihood is in units of scale."""
     squared = data.scale[:, None] ** 2
     start = np.maximum(guess / squared, 0.0)
@@ -154,7 +158,7 @@ def _fit(data: Statistics, guess: Floats, restricted: bool, confidence_level: fl
         np.where(top.converged, field, np.nan)
         for field in (likelihood.mean, error, df, error, likelihood.value)
     ]
-    return Fit._make([*along, *cellwise, top.converged])
+    return RemlFit._make([*along, *cellwise, top.converged])
 
 
 def _errors(top: Maximum) -> tuple[Floats, Floats]:

@@ -32,7 +32,7 @@ def suite_pilot(
     systems: Sequence[tuple[Floats, Floats, Components]],
     shares: Floats,
     sharing: Sharing,
-    known: Floats | float = 0.0,
+    borrowed_df: Floats | float = 0.0,
 ) -> Pilot:
     """Estimate one tree: the log geometric mean of one system, or of the ratio of pairs.
 
@@ -43,8 +43,8 @@ def suite_pilot(
     `systems` hold positive measurements (benchmarks, n_L, ..., n_1), every benchmark measured,
     prices (benchmarks, L), where NaN at the lowest level means its mean, and their components;
     `shares` are the weights of the benchmarks in the mean, whose sum is 1. The root is NaN where
-    fewer than two units stand behind it. `known` are degrees of freedom (L,) that other benchmarks
-    add.
+    fewer than two units stand behind it. `borrowed_df` are degrees of freedom (L,) that other
+    benchmarks add.
     """
     levels, planned = systems[0][1].shape[1], sharing.planned
     components = [of_system for _, _, of_system in systems]
@@ -86,11 +86,11 @@ def suite_pilot(
         forest.of(None),
         unit_variance=np.array([[unit_variance]]),
         top=shared[None, :1],
-        df=np.array([[df + np.ravel(known)[0]]]),
+        df=np.array([[df + np.ravel(borrowed_df)[0]]]),
         units=total[None, :, 0].min(axis=1, keepdims=True),  # of the benchmark with the fewest
         spent=np.array([(at_hand * forest.cost).sum()]),
         total=total,
-        known=known + np.zeros(total.shape),
+        borrowed_df=borrowed_df + np.zeros(total.shape),
     )
 
 
@@ -134,5 +134,5 @@ def together(pilots: Sequence[Pilot]) -> Pilot:
         units=np.concatenate([pilot.units for pilot in pilots], axis=1),
         spent=np.sum([pilot.spent for pilot in pilots], axis=0),
         total=np.concatenate([pilot.total for pilot in pilots]),
-        known=np.concatenate([pilot.known for pilot in pilots]),
+        borrowed_df=np.concatenate([pilot.borrowed_df for pilot in pilots]),
     )

@@ -78,10 +78,10 @@ def _enumerated(forest: Forest, goal: Goal) -> Floats:
     """Return the best counts (cells, L) of nests, compared with all neighbours of the optimum."""
     if goal.budget is not None:
         n = narrowest(forest, goal.budget[:, None], goal.min_units, goal.probability)[0][:, 0]
-        most = np.maximum(goal.min_units, whole(goal.budget / forest.cost.sum(axis=1)))
+        max_units = np.maximum(goal.min_units, whole(goal.budget / forest.cost.sum(axis=1)))
     else:
-        n, most = cheapest(forest, goal)
-    low, high = np.maximum(goal.min_units, np.floor(n / 2)), np.minimum(most, 2 * n + 2)
+        n, max_units = cheapest(forest, goal)
+    low, high = np.maximum(goal.min_units, np.floor(n / 2)), np.minimum(max_units, 2 * n + 2)
     counts = np.empty(forest.variance.shape)
     # Cells with as many counts to try are planned together.
     widest = np.argsort(low - high, kind="stable")
@@ -203,9 +203,9 @@ def _with_free_top(forest: Forest, goal: Goal, n: Floats) -> Floats:
 
 def _fewest_units(forest: Forest, goal: Goal, unit_variance: Floats) -> Floats:
     """Return the fewest units, each of that variance, whose mean has the half-width wanted."""
-    least = np.full(unit_variance.shape, float(goal.min_units))
-    most = np.maximum(least, np.ceil(unit_variance / noise_wanted(forest, least, goal)))
-    return first_true(lambda n: unit_variance <= n * noise_wanted(forest, n, goal), least, most)
+    low = np.full(unit_variance.shape, float(goal.min_units))
+    high = np.maximum(low, np.ceil(unit_variance / noise_wanted(forest, low, goal)))
+    return first_true(lambda n: unit_variance <= n * noise_wanted(forest, n, goal), low, high)
 
 
 def with_top(top: Floats, lower: Floats) -> Floats:
@@ -222,9 +222,9 @@ def _searched(forest: Forest, goal: Goal) -> Floats:
     # exhaustive; none beats the continuous one.
     low = cheapest(forest, goal)[0]
     optimum = continuous(forest, low, variance=noise_wanted(forest, low, goal))
-    least = max(float((forest.cost * optimum).sum()), goal.min_units * forest.cost.sum())
+    min_price = max(float((forest.cost * optimum).sum()), goal.min_units * forest.cost.sum())
     for share in SHARES:
-        while (budget := share * float(forest.price(counts))) >= least:
+        while (budget := share * float(forest.price(counts))) >= min_price:
             cheaper = _search(forest, goal._replace(budget=budget, half_width=None))
             if _half_width(forest, goal, cheaper) > goal.half_width * (1 + ULPS):
                 break
@@ -247,8 +247,8 @@ def _search(forest: Forest, goal: Goal) -> Floats:
 
 
 def _half_width(forest: Forest, goal: Goal, counts: Floats) -> Floats:
-    fewest = counts[..., forest.roots].min(axis=-1)
-    return quantile_of(forest, fewest, goal.probability) * np.sqrt(forest.noise(counts))
+    tree_units = counts[..., forest.roots].min(axis=-1)
+    return quantile_of(forest, tree_units, goal.probability) * np.sqrt(forest.noise(counts))
 
 
 def _wanted(forest: Forest, goal: Goal, counts: Floats) -> Floats:
@@ -275,24 +275,26 @@ def _in_steps(values: Floats) -> Floats:
 
 def _starts(forest: Forest, goal: Goal) -> Floats:
     """Return whole counts (plans, nodes) near the continuous plans of several numbers of units."""
-    roots, least, is_root = forest.roots, goal.min_units, forest.parents < 0
+    roots, min_units, is_root = forest.roots, goal.min_units, forest.parents < 0
     limit: dict[str, Any] = {"budget": goal.budget}
     if goal.budget is not None:
         budgets = np.array([goal.budget], dtype=float)
-        low = narrowest(forest, budgets, least, goal.probability)[0][0]
-        most = whole(goal.budget / forest.cost.sum())
+        low = narrowest(forest, budgets, min_units, goal.probability)[0][0]
+        max_units = whole(goal.budget / forest.cost.sum())
         optimum = continuous(forest, low, **limit)[roots]
     else:
-        low, most = cheapest(forest, goal)
+        low, max_units = cheapest(forest, goal)
         optimum = continuous(forest, low, variance=noise_wanted(forest, low, goal))[roots]
-    fewest = optimum.min()
-    neighbours = np.floor(fewest) + np.arange(1 - NEAR, NEAR + 1)
-    spaced = np.round(np.geomspace(max(1.0, fewest / 3), 3 * fewest + NEAR, TRIED))
-    tried = np.unique(np.clip(np.concatenate([neighbours, spaced]), least, np.maximum(most, least)))
+    smallest = optimum.min()
+    neighbours = np.floor(smallest) + np.arange(1 - NEAR, NEAR + 1)
+    spaced = np.round(np.geomspace(max(1.0, smallest / 3), 3 * smallest + NEAR, TRIED))
+    tried = np.unique(
+        np.clip(np.concatenate([neighbours, spaced]), min_units, np.maximum(max_units, min_units))
+    )
     if len(roots) > 2:
         # Benchmarks share no units: more or fewer of all of them at once win nothing.
-        tried = fewest[None]
-    units = np.maximum(least, whole(np.outer(tried, optimum / fewest)))
+        tried = smallest[None]
+    units = np.maximum(min_units, whole(np.outer(tried, optimum / smallest)))
     root_of = np.empty(len(is_root), dtype=np.intp)
     root_of[forest.paths] = forest.root_of[:, None]
     low = units[:, root_of]
@@ -304,7 +306,7 @@ def _starts(forest: Forest, goal: Goal) -> Floats:
     counts = np.maximum(
         1.0, np.concatenate([whole(counts), np.round(counts), np.ceil(counts - ROUNDING)])
     )
-    return np.concatenate([counts, np.where(is_root, float(least), 1.0)[None]])
+    return np.concatenate([counts, np.where(is_root, float(min_units), 1.0)[None]])
 
 
 def _filled(forest: Forest, goal: Goal, counts: Floats) -> Floats:
@@ -337,11 +339,11 @@ def _filled(forest: Forest, goal: Goal, counts: Floats) -> Floats:
 
 def _neighbours(forest: Forest, goal: Goal, pool: Floats) -> Floats:
     """Return plans (plans, nodes) with one count changed, and another completed to the limit."""
-    least, number = np.where(forest.parents < 0, goal.min_units, 1), pool.shape[1]
+    min_counts, number = np.where(forest.parents < 0, goal.min_units, 1), pool.shape[1]
     changed, completed = forest.parents[forest.parents >= 0], np.flatnonzero(forest.parents >= 0)
     if number <= FEW_NODES:
         changed, completed = np.nonzero(~np.eye(number, dtype=bool))
-    fewer = np.maximum(pool[:, None] - np.eye(number), least).reshape(-1, number)
+    fewer = np.maximum(pool[:, None] - np.eye(number), min_counts).reshape(-1, number)
     if not len(changed):
         return np.asarray(fewer)
     old = pool[:, changed]
@@ -351,7 +353,7 @@ def _neighbours(forest: Forest, goal: Goal, pool: Floats) -> Floats:
     changed, completed = (
         np.tile(np.repeat(nodes, new.shape[-1]), len(pool)) for nodes in (changed, completed)
     )
-    counts[rows, changed] = np.maximum(new.ravel(), least[changed])
+    counts[rows, changed] = np.maximum(new.ravel(), min_counts[changed])
     totals = forest.totals(counts)
     prices, noises, count = forest.cost * totals, forest.variance / totals, counts[rows, completed]
     if goal.budget is not None:
@@ -368,5 +370,7 @@ def _neighbours(forest: Forest, goal: Goal, pool: Floats) -> Floats:
                 share * count, variance_left, out=np.ones(len(counts)), where=variance_left > 0
             )
         )
-    counts[rows, completed] = np.maximum(np.where(np.isfinite(count), count, 1.0), least[completed])
+    counts[rows, completed] = np.maximum(
+        np.where(np.isfinite(count), count, 1.0), min_counts[completed]
+    )
     return np.concatenate([fewer, counts])
