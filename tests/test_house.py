@@ -268,6 +268,7 @@ def test_doors_see_public_functions(name):
         "tables.replacing",
         "results",
         "results.answers",
+        "results.builds",
         "results.pages",
         "results.printed",
         "results.rows",

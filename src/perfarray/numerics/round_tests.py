@@ -28,7 +28,7 @@ from perfarray.numerics.ratio_tests import (
 )
 from perfarray.numerics.sequences import LOG_RISK, sequence_probability, sequence_quantile
 from perfarray.numerics.types import Floats
-from perfarray.numerics.verdicts import NO_SUITE, Comparison, Rules, Suite, Tests, open_set
+from perfarray.numerics.verdicts import NO_SUITE, RatioComparison, Rules, Suite, Tests, open_set
 
 # Rounds at which the sequence is narrowest. Three make intervals of six to ten rounds the
 # narrowest, at which most comparisons are decided; those of thirty are 5 % wider than they could
@@ -44,7 +44,7 @@ def compare_rounds(
     rules: Rules,
     levels: int,
     ordered: bool,
-) -> Comparison:
+) -> RatioComparison:
     """Compare pairs of unit means of timings (..., benchmarks, n_L, ..., n_1).
 
     `arrays` are the differences of the places in the order of each round, if it is `ordered`, then
