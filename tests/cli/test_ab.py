@@ -59,7 +59,10 @@ def test_the_screen():
     command = ("ab", "--old", suite(OLD), "--new", suite(OLD), "-o", "r", "--threshold", "2%")
     result = run(*command, code=0)
     lines = result.stderr.splitlines()
-    assert lines[0] == "round 1: 3 compared: 0 slower, 0 faster, 0 equivalent, 3 inconclusive"
+    assert (
+        lines[0]
+        == "round 1: 3 compared (1 round, in pairs): 0 slower, 0 faster, 0 equivalent, 3 inconclusive"
+    )
     assert lines[-1].endswith("0 slower, 0 faster, 3 equivalent, 0 inconclusive")
     assert "95 % intervals that hold at all rounds together" in one_line(result.stdout)
     again = run(*command, code=0)

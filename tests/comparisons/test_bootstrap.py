@@ -455,7 +455,7 @@ def test_two_units_studentize_nothing(paired):
     two = perfarray.from_samples({"old": [10.0, 10.4], "new": [10.1, 10.4]})
     with pytest.warns(
         UserWarning,
-        match=r"cells rest on two units \(execution\): method='studentized' needs three",
+        match=r"cells rest on two units \(execution\), but method='studentized' needs three",
     ):
         verdicts = two.perf.compare("old", method="studentized", paired=paired, rng=1)
     with pytest.warns(UserWarning, match="needs three"):

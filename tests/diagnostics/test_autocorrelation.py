@@ -47,9 +47,9 @@ def test_several_series_are_calibrated_together(gap):
 
 def test_levels_inside_are_averaged():
     """The order of executions is that of their means."""
-    with pytest.warns(UserWarning, match="cannot be tested"):
+    with pytest.warns(UserWarning, match="too few to test dependence"):
         result = timings(ALIKE).perf.autocorrelation(dim="execution")
-    with pytest.warns(UserWarning, match="cannot be tested"):
+    with pytest.warns(UserWarning, match="too few to test dependence"):
         means = timings(ALIKE.mean(axis=1), ("execution",)).perf.autocorrelation(dim="execution")
     assert_allclose(result["autocorrelation"], means["autocorrelation"])
 
@@ -59,7 +59,7 @@ def test_what_cannot_be_tested_is_said_with_numbers():
     all the same."""
     with pytest.warns(
         UserWarning,
-        match=r"1 of 1 cells have fewer than 30 executions\. .*10 executions show 11 %, 30 show 34 %",
+        match=r"1 of 1 cells have fewer than 30 executions, too few to test dependence\. .*10 executions show 11 %, 30 show 34 %",
     ):
         result = timings([1.0, 1.2, 1.1], ("execution",)).perf.autocorrelation(dim="execution")
     assert result["pvalue"].isnull()

@@ -655,7 +655,9 @@ def test_benchmarks_that_move_together_are_said(name):
     """Sessions that serve all benchmarks and are not declared: a note names `shared=`; none where
     it was said, or they do not."""
     call, times = partial(ask, name, baseline="old", **KEYWORDS[name]), together(0.8)
-    with pytest.warns(UserWarning, match="sessions move together.*shared='session'") as caught:
+    with pytest.warns(
+        UserWarning, match="sessions of the benchmarks move together.*shared='session'"
+    ) as caught:
         result = call(times)
     assert [note.code for note in caught[0].message.notes] == ["move_together"]
     declared = [call(times, shared=shared) for shared in ("session", ())]
@@ -786,7 +788,7 @@ def test_other_answers_over_several_suites(mixed):
     times = mixed["time"].sel(version="v1", drop=True)
     with pytest.warns(
         perfarray.PerfarrayWarning,
-        match=r'2 suites \(.int., .fp.\); times.groupby\("suite"\) gives each its own',
+        match=r'2 suites \(.int., .fp.\). times.groupby\("suite"\) gives each its own',
     ):
         times.isel(machine=0).perf.plan_suite(costs={"execution": 1.0}, budget=100.0)
     three = times.isel(machine=[0, 1, 1]).assign_coords(machine=["m1", "m2", "m3"])

@@ -72,7 +72,7 @@ def label_column(series: pd.Series) -> Column:
     )
     names = [label.item() if isinstance(label, np.generic) else label for label in labels]
     if has_missing:
-        missing = _missing_label(names)
+        missing = _missing_label([label for label in names if not pd.isna(label)])
         names = [
             missing if pd.isna(label) else int(label) if are_integers else label for label in names
         ]

@@ -124,7 +124,7 @@ def resampling_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     mean = attrs.get("statistic", "mean") == "mean"
     remedy = {"remedy": "studentized"} if mean else {}
     if not mean and attrs.get("result") in ("ratio_interval", "compare", "pairwise"):
-        remedy = {"remedy": "order_statistics", "covered": "82 to 93, of several runs each"}
+        remedy = {"remedy": "order_statistics", "covered": "82 to 93"}
     return few_units(result.variables["n"], method, unit, **remedy), few_replicates(
         int(attrs["n_resamples"]), method, level
     )
