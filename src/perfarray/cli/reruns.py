@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, cast
 
-import numpy as np
 import typer
 
 import perfarray
@@ -86,32 +85,34 @@ def undecided(result: "xr.Dataset", sides: Sides, nest: Mapping[str, Any]) -> Re
             prior=attrs.get("prior"),
             **{name: nest[name] for name in ("levels", METRIC) if name in nest},
         )["smallest_change"]
-    units = seen["units"].where(seen <= np.expm1(_distance(result))).min("units")
+    threshold = result.get("threshold", attrs["threshold"])
+    units = seen["units"].where(seen <= _beyond(threshold, result["estimate"])).min("units")
     # Beyond the last number of units, the number is as good as infinite.
     units = units.where(units.notnull() | seen.isnull().all("units"), math.inf)
     further = (units - result["n"]).clip(0)
     units_by_name = _largest(further, result["verdict"] == "inconclusive")
     if units_by_name and sides.dim == PROGRAM:  # the baseline is one of the benchmarks
         units_by_name[str(sides.baseline)] = max(units_by_name.values())
-    size = "as large as estimated"
-    if np.any(result.get("threshold", attrs["threshold"]) > 0):
-        size += ", or of twice the threshold if that is more,"
+    has_threshold = attrs["threshold"] > 0 or "threshold" in result
+    twice = ", or of twice the threshold if that is more," if has_threshold else ""
+    size = f"as large as estimated{twice}"
     reason = f"A change {size} then has a verdict in {100 * POWER:.0f} % of experiments."
-    if not np.any(result.get("threshold", attrs["threshold"]) > 0):
+    if not has_threshold:
         reason += " A second look raises false verdicts from 5 to 8 %: a --threshold prevents that."
     return Reruns(units_by_name, str(attrs["unit"]), int(result["n"].max()), reason)
 
 
-def _distance(result: "xr.Dataset") -> "xr.DataArray":
-    """Return how far beyond its threshold a change lies on the log scale.
+def _beyond(threshold: "xr.DataArray | float", estimate: "xr.DataArray") -> "xr.DataArray":
+    """Return how far beyond the threshold a change lies, as a relative change.
 
     It is the estimated change, or one of twice the threshold if that is more.
     """
-    threshold = result.get("threshold", result.attrs["threshold"])
-    change = np.log(result["estimate"])
+    import numpy as np
+
+    change = np.log(estimate)
     edge = abs(np.log1p(np.sign(change) * threshold))
     least = np.log1p(2 * threshold) - np.log1p(threshold)
-    return cast("xr.DataArray", np.maximum(abs(change) - edge, least))
+    return cast("xr.DataArray", np.expm1(np.maximum(abs(change) - edge, least)))
 
 
 def unfinished(result: "xr.Dataset") -> Reruns:
@@ -137,7 +138,8 @@ def _largest(further: "xr.DataArray", selected: "xr.DataArray") -> dict[str, flo
     units: dict[str, float] = {}
     for name, number, is_selected in zip(names, numbers, mask, strict=True):
         if is_selected:
-            units[name] = float(np.fmax(units.get(name, math.nan), number))
+            before = units.get(name, math.nan)
+            units[name] = number if math.isnan(before) else max(before, number)
     return units
 
 
