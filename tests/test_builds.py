@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -38,6 +39,8 @@ pyperf.Benchmark([run]).dump(sys.argv[-1])
 """
 GH = """#!/usr/bin/env bash
 echo "$@" > posted
+echo "$@" >> calls
+case "$*" in *--jq*) cat comments 2> /dev/null || true;; esac
 """
 
 
@@ -159,30 +162,58 @@ def test_github(project):
     )
 
 
-def test_action(project):
-    """The composite action does the same, with commands of the user's own, and installs the
-    checkout it belongs to."""
-    folder, change, environment = project
+def run_action(project, **given):
+    """Run the action on a project; return the exit codes of its steps and the table's file."""
+    folder, _, environment = project
     action = yaml.safe_load(ACTION.read_text("utf-8"))
     assert (ACTION.parent / "../..").resolve() == ROOT
     assert "$GITHUB_ACTION_PATH/../.." in action["runs"]["steps"][0]["run"]
     programs = Path(environment["RUNNER_TEMP"], "perfarray", "bin")
     programs.mkdir(parents=True)
     (programs / "perfarray").symlink_to(shutil.which("perfarray", path=environment["PATH"]))
-    inputs_given = {
-        "benchmark": next(block for block in BLOCKS if "jobs" in block)["env"]["BENCHMARK"],
-        "setup": 'touch "$TREE/built"',
-    }
-    inputs = {
-        name: declared.get("default") for name, declared in action["inputs"].items()
-    } | inputs_given
-    codes = run_steps(action["runs"]["steps"], folder, environment, inputs)
-    comparison = Path(environment["RUNNER_TEMP"], "comparison.md")
+    benchmark = next(block for block in BLOCKS if "jobs" in block)["env"]["BENCHMARK"]
+    inputs = {name: declared.get("default") for name, declared in action["inputs"].items()}
+    codes = run_steps(
+        action["runs"]["steps"],
+        folder,
+        environment | {"GITHUB_REPOSITORY": "owner/project"},
+        inputs | {"benchmark": benchmark} | given,
+    )
+    return codes, Path(environment["RUNNER_TEMP"], "comparison.md")
+
+
+def test_action(project, capfd):
+    """The composite action does the same, with commands of the user's own, and installs the
+    checkout it belongs to. It annotates what is slower and writes JUnit's XML."""
+    folder, change, _ = project
+    junit = folder.parent / "junit.xml"
+    codes, comparison = run_action(project, setup='touch "$TREE/built"', junit=str(junit))
     check_build(change, comparison, codes["Compare"])
     check_order(comparison.parent)
     assert (codes["Measure both versions in turn"], codes["Comment"]) == (0, 0)
     assert all((tree / "built").exists() for tree in (folder, comparison.parent / "base"))
-    assert (folder / "posted").read_text().startswith("pr comment 7")
+    assert ("::error title=slower%3A work::" in capfd.readouterr().out) == (change == "slower")
+    assert ElementTree.parse(junit).getroot().get("failures") == str(int(change == "slower"))
+
+
+@pytest.mark.parametrize("earlier", ["", "11\n12\n"])
+def test_the_action_keeps_one_comment(project, earlier):
+    """It writes a comment where something changed, edits the one that is there, and removes it
+    where nothing changed."""
+    folder, change, _ = project
+    (folder / "comments").write_text(earlier)
+    run_action(project)
+    listing, *calls = (folder / "calls").read_text().splitlines()
+    assert listing.startswith("api --paginate repos/owner/project/issues/7/comments --jq")
+    body = f"--field body=@{folder.parent}/comment.md"
+    if change == "slower":
+        edit = f"api --method PATCH repos/owner/project/issues/comments/11 {body}"
+        assert calls == [edit if earlier else f"api repos/owner/project/issues/7/comments {body}"]
+        assert (folder.parent / "comment.md").read_text().startswith("<!-- perfarray -->\n**1 ")
+    else:
+        assert calls == (
+            ["api --method DELETE repos/owner/project/issues/comments/11"] * bool(earlier)
+        )
 
 
 def test_gitlab(project):

@@ -51,14 +51,14 @@ def coverage(
     Parameters
     ----------
     method : str or callable
-        The public name of a method with `lower` and `upper`, or f(times, baseline), or f(times) for
-        a mean, which returns these. It gets many experiments at once, along a dim `experiment`.
+        The public name of a method with `lower` and `upper`; or f(times, baseline), or f(times) for
+        a mean. It gets many experiments at once, along a dim `experiment`.
     sizes, variances : mapping of levels, or DataArray with a dim `level`
-        Repetitions per level, outermost first, a pair (fewest, most) for a ragged level; and the
-        variance of each level, relative to the squared mean. Each a number, a list (a map along the
-        level's name, or `<level>_variance`), or a DataArray.
+        Repetitions per level, outermost first (a pair: ragged), and the variance of each level,
+        relative to the squared mean. Each a number, a list (a map along the level's name, or
+        `<level>_variance`), or a DataArray.
     ratio : float, list or DataArray
-        The candidate's mean over the baseline's; mean and spread scale alike.
+        The candidate's mean over the baseline's; spread scales alike.
     distribution : {"normal", "lognormal", "exponential", "bimodal"} or callable
         Of the effects of every level, as for `simulate`.
     autocorrelation, shared : mapping, optional
@@ -74,29 +74,29 @@ def coverage(
     n_experiments : int
         For each point of the map.
     batch : int, optional
-        How many experiments are computed at once; it changes no number. A callable that takes no
-        dim `experiment` needs 1.
+        How many experiments are computed at once; it changes no number. A callable without a dim
+        `experiment` needs 1.
     rng : int, str or numpy.random.Generator, optional
         Seed.
     progress : bool, optional
-        Whether to show a bar with what remains.
+        Show a progress bar. Default: in a terminal or a notebook, after a second.
     **options
         For the method, as `df="normal"`.
 
     Returns
     -------
     Dataset
-        Over the dims of the map, and those of the answer: `estimate`, the share of intervals that
-        contain the truth, with its Monte Carlo standard error `error`; `below` and `above`, the
-        shares that lie wholly below and above it; `unbounded`, with an infinite end; `width`, the
-        median width relative to the truth. `unanswered` is the share of experiments without an
-        answer, which do not count.
+        Over the dims of the map, and those of the answer, of unit 1: `estimate`, the share of
+        intervals that contain the truth, with its Monte Carlo standard error `error`; `below` and
+        `above`, the shares that lie wholly below and above it; `unbounded`, with an infinite end;
+        `width`, the median, relative to the truth; `unanswered`, the share of experiments without
+        an answer, which do not count.
 
     Raises
     ------
     ValueError
-        An unknown method, or one without an interval whose truth is known; sizes, variances, ratios
-        out of range; a single independent unit.
+        A method without an interval whose truth is known; numbers out of range; a single
+        independent unit.
 
     Notes
     -----
@@ -231,15 +231,11 @@ def false_alarm_rate(
     Parameters
     ----------
     method : str or callable
-        The public name of a method that comes to a decision (`compare`, `ratio_interval`,
-        `score_ratio_interval`, `randomization_test`, `hierarchical_performance_test`,
-        `speedup_test`, `agreement`, `normality`), or f(times, baseline), or f(times), which returns
-        `verdict`, `lower` and `upper`, `significant` or `pvalue`: a Dataset, a mapping, or an
-        object with such attributes. It is given many experiments at once, along a dim `experiment`.
+        The public name of a method that comes to a decision, such as `compare` or `speedup_test`;
+        or f(times, baseline), or f(times), which returns `verdict`, `lower` and `upper`,
+        `significant` or `pvalue`. It gets many experiments at once, along a dim `experiment`.
     threshold : float or list
-        A relative change that does not matter: an interval raises an alarm where it lies wholly
-        outside 1 +- threshold. A list is a map along `threshold`, over the same experiments. Not
-        for tests.
+        A relative change that does not matter, for intervals; a list is a map along `threshold`.
     sizes, variances, distribution, autocorrelation
         As for `coverage`.
     shared, pairs, dims, ignored, n_experiments, batch, rng, progress, **options
@@ -250,9 +246,9 @@ def false_alarm_rate(
     Returns
     -------
     Dataset
-        Over the dims of the map, and those of the answer: `estimate`, the share of experiments with
-        an alarm, with its Monte Carlo standard error `error`; `unanswered`, the share without an
-        answer, which raises none.
+        Over the dims of the map, and those of the answer, of unit 1: `estimate`, the share of
+        experiments with an alarm, with its Monte Carlo standard error `error`; `unanswered`, the
+        share without an answer.
 
     Raises
     ------

@@ -28,39 +28,34 @@ def simulate(
     Parameters
     ----------
     sizes : mapping
-        Repetitions per level, outermost first; a pair (fewest, most) makes the level ragged: each
-        parent draws its own number.
+        Repetitions per level, outermost first; a pair (fewest, most) makes the level ragged.
     variances : mapping
-        The variance each level contributes (true :math:`T_i^2`), in squared units of the mean; a
-        level not named contributes 0.
+        The variance each level contributes (true :math:`T_i^2`), in squared units of the mean.
+        Default: 0.
     mean : float or DataArray
-        The true mean; an array broadcasts over `dims` by name.
+        The true mean (s); an array broadcasts over `dims`.
     distribution : {"normal", "lognormal", "exponential", "bimodal"} or callable
-        Of the effects of every level, standardised to mean 0; `f(generator, shape)` gives draws
-        with mean 0 and variance 1 of another.
+        Of the effects of every level; `f(generator, shape)` gives draws with mean 0 and variance 1.
     dims : mapping, optional
         Other dims, as `{"benchmark": ["fft", "sort"], "version": 2}`: labels, or how many.
     shared : mapping, optional
-        Correlation of a level's effects between benchmarks, as `{"binary": 0.8}`: unit j is the
-        same unit for all of them.
+        Correlation of a level's effects between benchmarks, as `{"binary": 0.8}`.
     autocorrelation : mapping, optional
-        Correlation of neighbouring effects of a level inside the same parent, as `{"execution":
-        0.3}`: a stationary AR(1).
+        Correlation of neighbouring effects inside a parent, as `{"execution": 0.3}`: a stationary
+        AR(1).
     rng : int or numpy.random.Generator, optional
         Seed.
 
     Returns
     -------
     Dataset
-        `time` (seconds) over `dims` and the levels; `attrs["shared_levels"]` of it where levels are
-        shared. Its attr `simulated` names the distribution; with it, values below 0 are taken as
-        they are.
+        `time` (s) over `dims` and the levels. The attr `simulated` names the distribution: values
+        below 0 are taken as they are. `shared_levels` names shared levels.
 
     Raises
     ------
     ValueError
-        For sizes, variances or correlations that are out of range, or levels named in one place
-        only.
+        Sizes, variances or correlations out of range; levels named in one place only.
 
     Examples
     --------

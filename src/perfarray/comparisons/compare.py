@@ -48,71 +48,64 @@ def compare(
     times : DataArray or Dataset
         Timings; dims that are not levels broadcast.
     baseline, dim : label, DataArray or Dataset; str, optional
-        A label of `dim` (default: the one dim that holds it), or other timings, matched by label.
+        A label of `dim` (default: the dim that holds it), or other timings, matched by label.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first (default: the repetition dims present); the variable(s) of a
-        Dataset (default: its `time`).
+        The nest, outermost first (default: the levels present); the variables (default: `time`).
     threshold : float, mapping, DataArray or Dataset
-        A relative change that does not matter: 0.02 for 2 %. Or one by benchmark, as in
-        `{"parse": 0.05, ...: 0.02}` (`...`: all others), along any dims of the verdicts, or what
-        `calibrate` returned for several sessions (:doc:`/how-to/thresholds`).
+        A relative change that does not matter: 0.02 for 2 %. Or one by benchmark, as in `{"parse":
+        0.05, ...: 0.02}`, along any dims, or a result of `calibrate`.
     confidence_level : float
-        Of the intervals and the verdicts.
+        Of intervals and verdicts.
     statistic, value, method, resample, n_resamples, rng, censored : as for `ratio_interval`
         What is compared, and how.
     correction : {None, "holm", "bh"}
-        Holm limits the chance of any false verdict in the call, "bh" the share of false verdicts.
-        The suite row is not corrected.
+        Holm limits the chance of any false verdict, "bh" the share of false ones.
     across, by : str, optional
-        The dim the suite row averages over; a coordinate along it, each value with a suite row
-        (default: `suite`).
+        The dim of the suite row; a coordinate along it, a row for each value.
     prior : {None, "suite"}
-        "suite" shrinks the variance of each benchmark towards the suite's: for 3 to 5 runs of some
-        8 benchmarks or more (:doc:`/how-to/few_runs`).
+        "suite" shrinks the variance of each benchmark towards the suite's
+        (:doc:`/how-to/few_runs`).
     between : DataArray, Dataset or tuple of two numbers, optional
-        What sessions vary by, where each side is one: earlier timings, components, or a relative
-        standard deviation and its df (:doc:`/how-to/one_session`).
+        What sessions vary by: earlier timings, components, or a relative standard deviation and its
+        df (:doc:`/how-to/one_session`).
     controls : str or sequence of str, optional
-        Labels along `across`, or patterns with * and ?, that the change cannot touch. The other
-        ratios are relative to theirs, whose spread is in every error (:doc:`/how-to/controls`).
+        Labels along `across`, or patterns (* and ?), that the change cannot touch: other ratios are
+        relative to theirs.
     shared : str or tuple of str, optional
         Levels whose label is the same unit for every benchmark. Default: `attrs["shared_levels"]`.
     paired : str, optional
-        The outermost level, when its units match between the two systems.
+        The outermost level, if its units match between the two systems.
 
     Returns
     -------
     Dataset
         For every benchmark and candidate the variables of `ratio_interval` and: `verdict`
-        (`faster`, `slower`, `equivalent` or `inconclusive`); `pvalue` and `pvalue_equivalent`, also
-        as `pvalue_adjusted` and `pvalue_equivalent_adjusted`; `not_slower` with
-        `pvalue_not_slower`; `interval_level`; `interval_agrees`; `smallest_change` (relative, seen
-        with some 80 % power); `n_candidate`, `n_baseline`. In the units of the data
-        `candidate_mean`, `baseline_mean` (or medians) and `difference`, of means with
-        `difference_lower` and `difference_upper`. For every candidate `suite_estimate` (geometric
-        mean ratio), `suite_lower`, `suite_upper`, `suite_df`, `suite_n`, `suite_benchmarks`,
-        `suite_kind`, `suite_pvalue`, `suite_verdict`, and `suite_correlation` of the units of
-        benchmarks with `suite_correlation_pvalue`. Thresholds that differ add `threshold` and
-        `suite_threshold`. `spread_ratio` of the units' logarithms with `spread_lower`,
-        `spread_upper`, `spread_pvalue` (10 units a side or more), `candidate_spread`,
-        `baseline_spread` (relative) and `spread_changed`. `between` adds
-        `session_standard_deviation` (relative), `session_df`, and limits without it:
-        `within_lower`, `within_upper`. `controls` adds `raw_estimate` with
-        `raw_lower` and `raw_upper`, `control` (which rows are controls; their verdict is "control")
-        and `control_pvalue` along the benchmarks, and `control_estimate`, `control_lower`,
-        `control_upper`, `control_standard_deviation` (relative) and `control_n`. The means and
-        `difference` are then raw, and neither suite nor correction counts controls.
+        (`faster`, `slower`, `equivalent` or `inconclusive`); `pvalue`, `pvalue_equivalent`,
+        `pvalue_adjusted`, `pvalue_equivalent_adjusted`; `not_slower`, `pvalue_not_slower`;
+        `interval_level`; `interval_agrees`; `smallest_change` (80 % power); `n_candidate`,
+        `n_baseline`; in the units of the data `candidate_mean`, `baseline_mean` (or medians),
+        `difference`, `difference_lower`, `difference_upper`; `spread_ratio`, `spread_lower`,
+        `spread_upper`, `spread_pvalue`, `candidate_spread`, `baseline_spread`, `spread_changed`.
+
+        For every candidate `suite_estimate` (geometric mean ratio), `suite_lower`, `suite_upper`,
+        `suite_df`, `suite_n`, `suite_benchmarks`, `suite_kind`, `suite_pvalue`, `suite_verdict`,
+        `suite_correlation`, `suite_correlation_pvalue`.
+
+        Thresholds that differ add `threshold`, `suite_threshold`; `between` adds
+        `session_standard_deviation`, `session_df`, `within_lower`, `within_upper`; `controls` adds
+        `raw_estimate`, `raw_lower`, `raw_upper`, `control`, `control_pvalue`, `control_estimate`,
+        `control_lower`, `control_upper`, `control_standard_deviation`, `control_n`
+        (:doc:`/conventions`).
 
     Raises
     ------
     ValueError
-        Unknown dims, levels, labels, methods or corrections; units that differ; negative values.
+        Unknown names; units that differ; negative values.
 
     Notes
     -----
-    Faster or slower means that the interval lies outside the band of 1 ± threshold, equivalent
-    inside. With a correction the corrected p-values decide. :doc:`/how-to/trust` explains the
-    variables, and has error rates and power.
+    Faster or slower means that the interval lies outside 1 ± threshold, equivalent inside; a
+    correction decides by p-values. See :doc:`/how-to/trust`.
 
     References
     ----------
@@ -124,8 +117,8 @@ def compare(
     >>> import perfarray
     >>> samples = {"old": [10.0, 10.1, 9.9, 10.0], "new": [9.0, 9.1, 8.9, 9.0]}
     >>> verdicts = perfarray.from_samples(samples).perf.compare("old", threshold=0.02)
-    >>> verdicts["verdict"].item(), verdicts["estimate"].item(), verdicts["upper"].round(3).item()
-    ('faster', 0.9, 0.914)
+    >>> verdicts["verdict"].item(), verdicts["estimate"].item()
+    ('faster', 0.9)
     """
     options = check_options(
         method=method_with_controls(controls, method, statistic, between),

@@ -63,55 +63,47 @@ def mean_interval(
     prior: str | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Estimate the mean with an interval that respects the nest.
-
-    The lower levels are averaged first; the interval rests on the means of the outermost level's
-    units, whatever the number of iterations in each.
+    """Estimate the mean with an interval that rests on the means of the outermost units.
 
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings; ragged ones padded with NaN. Dims that are not levels broadcast.
+        Timings; dims that are not levels broadcast.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first (default: the repetition dims present); the variable(s) of a
-        Dataset (default: its `time`).
+        The nest, outermost first (default: the levels present); the variables (default: `time`).
     confidence_level : float
-        Between 0 and 1.
+        Of the interval.
     method : str
-        "t" (default); "normal" (too narrow for few units); "skew_adjusted" (t with a longer side
-        for skewed units); "batch_means" (t of eight batches, for dependent units, from 30 on); or a
-        bootstrap: "percentile", "basic", "bca", "studentized".
+        "t" (default); "normal" (too narrow for few units); "skew_adjusted"; "batch_means"
+        (dependent units, from 30 on); or a bootstrap: "percentile", "basic", "bca", "studentized".
     resample : None, "all", "flat", str or tuple of str
-        For the bootstrap, the levels drawn with replacement: the outermost (None), every one, those
-        named; "flat" ignores the nest.
+        Levels to redraw: the outermost (None), all or those named; "flat" ignores the nest.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
-        Bootstrap replicates, and their seed or the `rng_key` of an earlier result.
+        Bootstrap replicates; their seed, or the `rng_key` of a result.
     censored : {"bound", "drop"}
-        Whether runs stopped at a limit count as at least that, or are left out
-        (:doc:`/how-to/stopped_runs`).
+        Count stopped runs as at least their limit, or leave them out.
     across, prior : str; {None, "suite"}
         "suite" shrinks the variance of each benchmark (dim `across`) as in `compare`.
 
     Returns
     -------
     Dataset
-        `estimate`, `lower`, `upper`, `standard_error` (units of the data), `df` (NaN for the
-        bootstrap), `n` (independent units), `dependence_pvalue` (from 10 units on: whether their
-        order is random). Formulas add `normality_pvalue` (below 10 units), `skewness` of the mean
-        and `skewness_pvalue` (from 3 units on). A prior adds `prior_df`, `prior_standard_deviation`
-        (of units, relative), `prior_pvalue` (small: noisier than the other benchmarks) and
-        `unmoderated_standard_error`.
+        `estimate`, `lower`, `upper`, `standard_error` (units of the data), `df`, `n` (independent
+        units), `dependence_pvalue` (from 10 units on: whether their order is random). Formulas add
+        `normality_pvalue` (below 10 units), `skewness` and `skewness_pvalue`. A prior adds
+        `prior_df`, `prior_standard_deviation` (relative), `prior_pvalue` (small: noisier than the
+        other benchmarks) and `unmoderated_standard_error`.
 
     Raises
     ------
     ValueError
-        Unknown levels or methods; a confidence level outside 0 to 1.
+        Unknown names; a confidence level outside 0 to 1.
 
     Notes
     -----
-    One unit gives NaN limits. Limits of few units cover less where units are skewed
-    (:doc:`/how-to/skewed_timings`) or depend on those before them (:doc:`/how-to/dependence`).
-    :doc:`/how-to/bootstrap` compares the bootstraps.
+    One unit gives NaN limits. Few units that are skewed (:doc:`/how-to/skewed_timings`) or depend
+    on each other (:doc:`/how-to/dependence`) have limits that are too narrow. See
+    :doc:`/how-to/bootstrap`.
 
     References
     ----------
@@ -203,35 +195,30 @@ def ratio_interval(
     times : DataArray or Dataset
         Timings; dims that are not levels broadcast.
     baseline, dim : label, DataArray or Dataset; str, optional
-        A label of `dim` (default: the one dim that holds it), or other timings, matched by label.
+        A label of `dim` (default: the dim that holds it), or other timings, matched by label.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first (default: the repetition dims present); the variable(s) of a
-        Dataset (default: its `time`).
+        The nest, outermost first (default: the levels present); the variables (default: `time`).
     confidence_level : float
-        Between 0 and 1.
+        Of the set.
     statistic : {"mean", "median"}
-        Of the outermost units, lower levels averaged first; or of all runs, units having equal
-        weight.
+        Of the outermost units, or of all runs with units of equal weight.
     value : str, optional
-        For medians, the level whose repetitions are runs (default: `execution`, else the lowest).
+        For medians, the level of a run.
     method : str, optional
-        For means "fieller" (default), "delta", "log_delta", "skew_adjusted" (a longer side for
-        skewed units), "batch_means" (for dependent units, from 30 a side on) or "always_valid"
-        (pairs that are looked at after each; a coordinate `slot` tells their order); for medians
-        "order_statistics" (default) or "rank" (for distributions of one shape and spread); or a
-        bootstrap: "percentile", "basic", "bca", and of means "studentized".
+        Means: "fieller" (default), "delta", "log_delta", "skew_adjusted", "batch_means" (dependent
+        units) or "always_valid" (pairs, looked at after each). Medians: "order_statistics"
+        (default) or "rank" (one shape). Bootstraps: "percentile", "basic", "bca", and of means
+        "studentized".
     df : {"satterthwaite", "conservative", "normal"}
-        Degrees of freedom of means: Welch's; the smaller number of units less one; infinite.
+        Welch's, the smaller number of units less one, or infinite.
     resample : None, "all", "flat", str or tuple of str
-        For the bootstrap, the levels drawn with replacement: the outermost (None), every one, those
-        named; "flat" ignores the nest.
+        Levels to redraw: the outermost (None), all or those named; "flat" ignores the nest.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
-        Bootstrap replicates, and their seed or the `rng_key` of an earlier result.
+        Bootstrap replicates; their seed, or the `rng_key` of a result.
     paired : str, optional
-        The outermost level, when its units match between the two systems (the same sessions).
+        The outermost level, if its units match between the two systems.
     censored : {"bound", "drop"}
-        Whether runs stopped at a limit count as at least that, or are left out
-        (:doc:`/how-to/stopped_runs`).
+        Count stopped runs as at least their limit, or leave them out.
     across, prior : str; {None, "suite"}
         "suite" shrinks the variance of each benchmark (dim `across`) as in `compare`.
 
@@ -239,24 +226,23 @@ def ratio_interval(
     -------
     Dataset
         `estimate` = candidate / baseline, `lower`, `upper`, `df`, `n` (units on the smaller side),
-        and `kind`: `bounded` [lower, upper], `exclusive` (outside (lower, upper): the baseline's
-        mean may be zero), `unbounded` (the whole line), `at_least` [lower, inf), `at_most` (0,
-        upper]. `dependence_pvalue` as `mean_interval`. Ranks add `spread_pvalue` (of equal
-        spreads). Formulas of means without pairs add `candidate_share` of the squared error, and
-        for the side with 80 % of it `normality_pvalue`, `skewness`, `skewness_pvalue`. A prior adds
-        `prior_df`, `prior_standard_deviation`, `standard_error`, `unmoderated_standard_error` (all
-        relative) and `prior_pvalue`.
+        and `kind`: `bounded` [lower, upper], `exclusive` (outside (lower, upper)), `unbounded` (the
+        whole line), `at_least` [lower, inf), `at_most` (0, upper]; all of unit 1.
+        `dependence_pvalue` as `mean_interval`. Ranks add `spread_pvalue`; formulas of means
+        `candidate_share` of the squared error, and of the noisier side `normality_pvalue`,
+        `skewness`, `skewness_pvalue`; a prior `prior_df`, `prior_standard_deviation`,
+        `standard_error`, `unmoderated_standard_error` (relative) and `prior_pvalue`.
 
     Raises
     ------
     ValueError
-        Unknown dims, levels, labels or methods; units that differ; negative values with
-        `log_delta`, `studentized` or medians.
+        Unknown names; units that differ; negative values with `log_delta`, `studentized` or
+        medians.
 
     Notes
     -----
-    Limits cover less where the noisier side has few, skewed units: measure more of that side.
-    :doc:`/how-to/skewed_timings` and :doc:`/how-to/bootstrap` compare the methods.
+    Limits cover less where the noisier side has few, skewed units: measure more of it. See
+    :doc:`/how-to/skewed_timings` and :doc:`/how-to/bootstrap`.
 
     References
     ----------
@@ -265,7 +251,7 @@ def ratio_interval(
 
     Examples
     --------
-    Table V of Kalibera and Jones, 95 %: the printed limits are 0.1 and 1.7.
+    Table V of Kalibera and Jones; the printed limits are 0.1 and 1.7.
 
     >>> import perfarray
     >>> old = [[[9, 11], [5, 6]], [[16, 13], [12, 8]], [[15, 7], [10, 14]]]
@@ -273,8 +259,8 @@ def ratio_interval(
     >>> nest = ("binary", "execution", "iteration")
     >>> times = perfarray.from_samples({"old": old, "new": new}, level=nest)
     >>> ratio = times.perf.ratio_interval("old", df="conservative")
-    >>> [round(ratio[name].item(), 3) for name in ("lower", "estimate", "upper")]
-    [0.11, 0.619, 1.725]
+    >>> ratio["lower"].round(2).item(), ratio["upper"].round(2).item()
+    (0.11, 1.73)
     """
     options = check_options(
         method=method,

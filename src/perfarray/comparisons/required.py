@@ -73,50 +73,43 @@ def required_units(
 ) -> xr.Dataset:
     """Find how many units a side `compare` needs for a verdict, from a pilot of both systems.
 
-    The units are those of the outermost level, each with as many repetitions inside as in the
-    pilot; both sides get the same number.
-
     Parameters
     ----------
     times, baseline, dim, levels, metric : as for `compare`
-        The pilot: two units a side or more.
+        The pilot: two outermost units a side or more.
     change : float
-        The relative change to see: 0.02 for a candidate 2 % slower, -0.02 for one 2 % faster.
+        The relative change to see: 0.02 for 2 % slower, -0.02 for 2 % faster.
     threshold : float
-        The change that does not matter, as for `compare`: the verdict is about what lies beyond it.
+        A relative change that does not matter.
     power : float
-        The chance of that verdict, if the truth is so.
+        The chance of the verdict, if the truth is so.
     confidence_level : float
-        Of the comparison, as for `compare`.
+        Of the comparison.
     correction : {None, "holm"}
-        With "holm", as many verdicts as there are cells of all metrics are corrected together; each
-        is planned for the first step (Bonferroni).
+        With "holm", for all cells and metrics together.
     assurance : float
-        The chance that the number is enough, given what the pilot knows of the spread: 0.5 is as
-        likely too few as too many.
+        The chance that the number is enough, given the uncertain spread of the pilot.
     paired : str, optional
-        The outermost level, when its units match between the two systems.
+        The outermost level, if its units match between the two systems.
     across, prior : str; {None, "suite"}
-        With "suite" the spread of each benchmark (dim `across`) is shrunk towards what the pilot's
-        benchmarks have in common, as in `compare`; the comparison that is planned is without.
+        "suite" shrinks the variance of each benchmark (dim `across`), in the pilot only.
 
     Returns
     -------
     Dataset
-        `required` (units a side; infinite beyond ten million, NaN where the pilot shows no spread),
-        `n` (of the pilot, the smaller side), `power` (the chance with n), `pilot_change`, the
-        relative change that n a side show with the power asked for, and along `units`
-        `smallest_change`, the same of so many units a side.
+        `required` (units a side; infinite beyond ten million, NaN without spread), `n` (of the
+        pilot, the smaller side), `power` with n, `pilot_change`, the relative change that n show,
+        and along `units` `smallest_change`, that which so many a side show.
 
     Raises
     ------
     ValueError
-        As for `compare`; a change that is not beyond the threshold.
+        As `compare`; a change that is not beyond the threshold.
 
     Notes
     -----
-    Log ratios of means with Welch and Satterthwaite's df; power by the noncentral t
-    (:doc:`/how-to/trust` has what it is worth).
+    Units have as many repetitions inside as those of the pilot. Log ratios of means with Welch's
+    df; power by the noncentral t. See :doc:`/how-to/trust`.
 
     Examples
     --------
@@ -126,10 +119,6 @@ def required_units(
     >>> pilot = perfarray.simulate(sizes=sizes, variances=variances, dims=dims, rng=1)
     >>> pilot.perf.required_units("old", change=0.02)["required"].item()
     7.0
-    >>> pilot.perf.required_units("old", change=0.02, assurance=0.9)["required"].item()
-    10.0
-
-    This pilot happened to vary little: from the true spread it would be 18.
     """
     check_choice(correction, "correction", (None, "holm"))
     check_choice(prior, "prior", PRIORS)

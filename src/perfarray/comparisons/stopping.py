@@ -57,21 +57,20 @@ def stopping(
     times : DataArray or Dataset
         The timings so far; dims that are not levels broadcast.
     baseline, dim : label, DataArray or Dataset; str, optional
-        For a ratio: other timings, or a label of `dim` (default: the one dim that holds it).
+        For a ratio: a label of `dim` (default: the dim that holds it), or other timings, matched by
+        label.
     half_width : float
-        The relative half-width that is wanted: 0.01 for ±1 % of the mean, or of the ratio.
+        The relative half-width to reach: 0.01 for ±1 % of the mean, or of the ratio.
     rule : {"stein", "t", "always_valid", "cv"}
-        `stein`: the first `start` units determine how many are needed. `t`: the usual interval,
-        checked after every unit. `always_valid`: a confidence sequence, which may be stopped for
-        any reason. `cv`: the last `start` units, once their coefficient of variation is
-        `half_width` or less.
+        `stein`: the first `start` units determine how many are needed. `t`: the usual interval
+        after every unit. `always_valid`: a confidence sequence, which may be stopped for any
+        reason. `cv`: the last `start` units vary by `half_width` or less.
     start : int
         Units to begin with, at least 2.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first (default: the repetition dims present); the variable(s) of a
-        Dataset (default: its `time`).
+        The nest, outermost first (default: the levels present); the variables (default: `time`).
     paired : str, optional
-        The outermost level, when its units match between the two systems (the same sessions).
+        The outermost level, if its units match between the two systems.
     confidence_level : float
         Of the intervals.
     across, prior : str; {None, "suite"}
@@ -81,21 +80,21 @@ def stopping(
     -------
     Dataset
         Along `runs`, the units taken (a side): `estimate`, `lower`, `upper`, and the relative
-        `half_width` reached. Per cell: `required`, the number at which the rule stops (NaN where
-        the data do not suffice); `extrapolated`, that number if further units vary as these do
-        (infinite beyond ten million); `estimate_at_stop`, `lower_at_stop`, `upper_at_stop`; `n`,
-        the units there are; `remaining`, those still to be measured (NaN where not known).
+        `half_width` reached. Per cell: `required`, where the rule stops (NaN where the data do not
+        suffice); `extrapolated`, the same if further units vary alike (infinite beyond ten
+        million); `estimate_at_stop`, `lower_at_stop`, `upper_at_stop`; `n`, the units there are;
+        `remaining`, those still to be measured (NaN if unknown). Means and their limits are in the
+        units of the data.
 
     Raises
     ------
     ValueError
-        Unknown rules, dims, levels or labels; a half-width that is not between 0 and 1.
+        Unknown names; a half-width that is not between 0 and 1.
 
     Notes
     -----
     `stein` and `always_valid` keep their level for normal units, `t` and `cv` do not. No rule
-    allows for units that depend on those before them. :doc:`/how-to/stopping` has the formulas, and
-    the coverage of each rule.
+    allows for units that depend on those before them. See :doc:`/how-to/stopping`.
 
     References
     ----------
@@ -105,16 +104,14 @@ def stopping(
 
     Examples
     --------
-    The first four units have a standard deviation of 0.1155 around 10, and t is 3.182: (3.182 *
-    0.1155 / 0.1)^2 = 13.5, so 14 are needed.
+    Four units have a standard deviation of 0.1155 around 10, and t is 3.182:
+    (3.182 * 0.1155 / 0.1)^2 = 13.5, so 14 are needed.
 
-    >>> import warnings
-    >>> import perfarray
-    >>> seconds = [9.9, 10.1, 10.1, 9.9, 10.0, 10.1, 9.9, 10.0, 10.1]
-    >>> times = perfarray.from_samples({"fft": seconds}, dim="benchmark")
+    >>> import warnings, perfarray
+    >>> times = perfarray.from_samples({"fft": [9.9, 10.1, 10.1, 9.9, 10.0]}, dim="benchmark")
     >>> with warnings.catch_warnings(action="ignore"):
-    ...     found = times.perf.stopping(half_width=0.01, start=4)
-    >>> found["required"].item(), found["extrapolated"].item()
+    ...     result = times.perf.stopping(half_width=0.01, start=4)
+    >>> result["required"].item(), result["extrapolated"].item()
     (nan, 14.0)
     """
     check_choice(rule, "rule", RULES)

@@ -39,33 +39,29 @@ def normality(
     alpha : float
         The risk of rejecting a normal sample.
     group_sizes : sequence of int
-        Runs in a group: consecutive groups, whose means or medians are tested; 1 tests the runs.
+        Consecutive runs in a group, whose means or medians are tested; 1 tests the runs.
     statistic : {"mean", "median"}
-        The statistic of each group.
+        Of each group.
     unit : str, optional
-        The level whose repetitions are the sample, default the outermost: lower levels are
-        averaged, higher ones pooled.
+        The level whose repetitions are the sample; lower ones are averaged. Default: the outermost.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first; the variable(s) of a Dataset. Default: what is there; `time`.
+        The nest, outermost first (default: the levels present); the variables (default: `time`).
 
     Returns
     -------
     Dataset
         Along `group_size`, for every cell: `statistic` (W of Shapiro and Wilk), `pvalue`,
         `rejected`, and `n`, the groups tested; over all cells `share_rejected`. Fewer than 3
-        groups, and equal groups, give NaN and do not count in the share.
+        groups, and equal groups, give NaN.
 
     Raises
     ------
     ValueError
-        Unknown levels, unit or statistic; an alpha outside 0 to 1; group sizes that are not whole
-        numbers.
+        Unknown names; an alpha outside 0 to 1; group sizes that are not whole numbers.
 
     Notes
     -----
-    Large samples are nearly always rejected, for departures of no consequence: with thousands of
-    runs, look at the picture. The intervals of this package rest on means of units, not on normal
-    runs.
+    Large samples are nearly always rejected, for departures of no consequence: look at the picture.
 
     References
     ----------

@@ -28,45 +28,34 @@ def next_measurement(
 ) -> xr.Dataset:
     """Return the commit to measure next, and its runs, to find the one that made a change.
 
-    Measure it, add it to the timings, and call this again until `next` is empty. `culprit` is then
-    the commit.
-
     Parameters
     ----------
     changes : Dataset
         The result of `change_points`.
     commits : sequence of label, optional
-        All commits of the history, the oldest first, including those that were never measured.
-        Default: those of the timings, in time.
+        All commits, the oldest first, measured or not. Default: those of the timings.
     change : label, optional
-        The change in question, by its commit in `changes`. Default: the last change of each series.
+        The change in question, by its commit. Default: the last of each series.
     probability : float
         The probability at which the search ends.
 
     Returns
     -------
     Dataset
-        For each series `next`, the commit to measure (empty without a change, or at the end of the
-        search), and `runs`, their number; `culprit`, the most likely commit, and
-        `culprit_probability`; `earliest` and `latest`, the ends of the set of commits that holds it
-        with `probability`. Along the commits, `posterior`: the probability that the change was made
-        there.
+        For each series `next`, the commit to measure (empty at the end of the search), and `runs`,
+        their number; `culprit`, the most likely commit, and `culprit_probability`; `earliest` and
+        `latest`, the ends of the set that holds it with `probability`. Along the commits,
+        `posterior`, the probability of each.
 
     Raises
     ------
     ValueError
-        `changes` is no result of `change_points`. `commits` lacks measured commits or has another
-        order. `change` is no change.
-
-    See Also
-    --------
-    change_points : the changes
+        Changes of another function; `commits` that lack measured ones or have another order.
 
     Notes
     -----
-    `next` halves the posterior. After a contradictory measurement, the same commit may be next
-    again. `runs` gives most information for its cost, where a commit costs as much as one run; it
-    is 1 where commits have one run each. Commits between two measured ones are equally likely.
+    Measure it, join it to the timings, and call this again until `next` is empty:
+    :doc:`/how-to/history`.
 
     References
     ----------
@@ -75,18 +64,15 @@ def next_measurement(
 
     Examples
     --------
+    Each of the eight commits between two measured ones may be the culprit.
+
     >>> import numpy as np, xarray as xr, perfarray
-    >>> noise = np.random.default_rng(1).normal(0, 0.01, size=(20, 3))
-    >>> slower = np.where(np.arange(20) < 12, 10.0, 11.0)[:, None]
-    >>> nightly = [8 * i for i in range(20)]
-    >>> times = xr.DataArray(
-    ...     slower * (1 + noise), dims=("commit", "execution"), coords={"commit": nightly}
-    ... )
+    >>> runs = np.random.default_rng(1).normal(10.0, 0.1, size=(20, 3))
+    >>> runs[12:] += 1.0
+    >>> times = xr.DataArray(runs, {"commit": range(0, 160, 8)}, ("commit", "execution"))
     >>> result = times.perf.change_points().perf.next_measurement(commits=range(160))
-    >>> result["next"].item(), result["runs"].item()
-    (92.0, 1.0)
-    >>> round(result["posterior"].sel(commit=92).item(), 3)
-    0.125
+    >>> result["next"].item(), result["posterior"].sel(commit=92).round(3).item()
+    (92.0, 0.125)
     """
     missing = [
         name

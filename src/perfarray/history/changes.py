@@ -67,98 +67,76 @@ def change_points(
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings. The repetitions of a commit are averaged; every other dim broadcasts.
+        Timings; repetitions of a commit are averaged, other dims broadcast.
     dim : str
-        The dim of the history: commits, dates, builds. Labels are unique; NaN was not measured.
+        The history: commits, dates or builds.
     alpha : float
-        The chance of any change in a stable history of one benchmark.
+        The chance of any change in a stable history.
     threshold : float
-        A relative change that does not matter, for the verdict: 0.02 for 2 %.
+        A relative change that does not matter: 0.02 for 2 %.
     min_size : int
-        The smallest number of commits in a segment.
+        The fewest commits in a segment.
     host : str, optional
-        A coordinate along `dim`: changes that coincide with another host have the cause `host`.
-        Default: `host`, where there is one.
+        A coordinate along `dim`; a change that comes with another host has the cause `host`.
     correction : {"bh", "holm", None}
-        Over all series of the call: Benjamini and Hochberg's, Holm's, or none.
+        Over all series of the call.
     across : str
-        The dim along which changes at one commit may be common.
+        The dim whose labels may change at one commit.
     online : bool
         Judge every commit by those up to it alone.
     false_alarms : float
-        With `online`, in place of `alpha` and `correction`: the alarms per 1,000 commits in a
-        stable history of one benchmark.
+        With `online`, instead of `alpha`: alarms per 1,000 commits of a stable history.
     order : str or array, optional
-        What sorts the labels, the oldest first: a coordinate along `dim`, numbers or dates (one for
-        each label), `"stored"` or `"reversed"`. Default: dates, numbers or versions; else as
-        stored, with a warning.
+        What sorts the labels, oldest first: a coordinate, numbers, dates, `"stored"` or
+        `"reversed"`. Default: dates, numbers, versions, else as stored.
     confidence_level : float
-        Of the limits of a change; 1 minus it is the error rate of its verdict.
+        Of limits and verdicts.
     levels, metric : str or sequence of str, optional
-        The nest inside one commit, outermost first (default: the repetition dims present); the
-        variable(s) of a Dataset (default: its `time`).
+        The nest, outermost first (default: the levels present); the variables (default: `time`).
     censored : {"bound", "drop"}
-        Runs stopped at a limit count as that limit, or are left out, which is in their favour.
+        Count stopped runs as at least their limit, or leave them out.
 
     Returns
     -------
     Dataset
-        Along `dim`, as stored, with the coordinate `position`, the place in time: `value` of the
-        commit with `value_lower` and `value_upper`; `segment_mean`, or the line of a drift;
-        `n_units`, the independent units; `relative_noise`, the spread relative to that of the
-        history; `segment`, its number from 0, and `n_segment`, its commits; `change`, True at the
-        first commit of a new segment; `probability` of a change.
-        Where `change`: `estimate` (after / before), `lower`, `upper`; `pvalue`, the chance of such
-        a step anywhere in a stable history; `verdict`; `earliest` and `latest` commit that may have
-        made it (95 %); `cause` (`code` or `host`); `common`, whether many benchmarks changed with
-        it. At the last commit of a segment that drifts, the `cause` is `drift`, and `estimate` is
-        last / first by the line.
-        By series: `n` commits; `pvalue_any` of the largest change; `noise`, the relative standard
-        deviation of a commit, and `within`, the part from its repetitions; `correlation` of
-        neighbours; `drifting`. By commit: `n_common`, how many benchmarks changed together. With
-        `online`, `alarm` along `dim`: where a change was first seen.
+        Along `dim`, with the coordinate `position` (order in time): `value`, `value_lower`,
+        `value_upper`, `segment_mean` (units of the data); `n_units`; `relative_noise`; `segment`
+        (from 0) and `n_segment`, its commits; `change`, True where a segment begins, and its
+        `probability`; with `online`, `alarm`.
+
+        Where `change`: `estimate` (after / before), `lower`, `upper`, `pvalue`, `verdict`;
+        `earliest` and `latest` possible commit (95 %); `cause` (`code`, `host`, or `drift` where a
+        drift ends); `common` (with other benchmarks).
+
+        By series: `n` commits; `pvalue_any`; `noise` of commits and `within` of repetitions,
+        relative; `correlation` of neighbours; `drifting`. By commit: `n_common`.
 
     Raises
     ------
     ValueError
-        Unknown dims, coordinates or levels; labels that repeat, or whose order is not known;
-        numbers out of range.
-
-    See Also
-    --------
-    compare : two versions, when it is known which
-    steady_state : the same question inside one execution
+        Unknown names; labels that repeat or have no order; numbers out of range.
 
     Notes
     -----
-    The noise between commits is estimated from the series itself: one execution a commit is enough.
-    `alpha` holds for every noise of independent commits. Dependence beyond chance is removed, with
-    a note. Where the spread changes, `alpha` holds from 100 commits on. At 5 %, and with `online`,
-    8 commits are needed. Small changes that are found look larger than they are.
-    docs/how-to/change_points.md has the rates of errors, of drifts and of staircases.
+    One execution a commit is enough. At 5 %, and with `online`, 8 commits are needed. Correlated
+    commits give more false changes; a note names the correlation. Small changes that are found look
+    larger than they are. See :doc:`/how-to/change_points`.
 
     References
     ----------
-    A. B. Olshen, E. S. Venkatraman, R. Lucito, M. Wigler, "Circular binary segmentation for the
-    analysis of array-based DNA copy number data", Biostatistics 5, 2004. Y. Benjamini, M.
-    Bogomolov, "Selective inference on multiple families of hypotheses", JRSS B 76, 2014 (the level
-    inside the series selected).
+    A. B. Olshen et al., "Circular binary segmentation for the analysis of array-based DNA copy
+    number data", Biostatistics 5, 2004. Y. Benjamini, M. Bogomolov, "Selective inference on
+    multiple families of hypotheses", JRSS B 76, 2014.
 
     Examples
     --------
     >>> import numpy as np, xarray as xr, perfarray
-    >>> noise = np.random.default_rng(1).normal(0, 0.01, size=(40, 3))
-    >>> slower = np.where(np.arange(40) < 25, 10.0, 10.6)[:, None]
-    >>> commits = [f"c{i}" for i in range(40)]
-    >>> times = xr.DataArray(
-    ...     slower * (1 + noise), dims=("commit", "execution"), coords={"commit": commits}
-    ... )
-    >>> changes = times.perf.change_points()
-    >>> changes["commit"].values[changes["change"]].tolist()
-    ['c25']
-    >>> change = changes.sel(commit="c25")
-    >>> change["verdict"].item(), round(change["estimate"].item(), 2), change["earliest"].item()
-    ('slower', 1.06, 'c25')
+    >>> runs = np.random.default_rng(1).normal(10.0, 0.1, size=(40, 3))
+    >>> runs[25:] += 0.6
+    >>> times = xr.DataArray(runs, dims=("commit", "execution"))
+    >>> change = times.perf.change_points().isel(commit=25)
+    >>> change["change"].item(), change["verdict"].item(), round(change["estimate"].item(), 2)
+    (True, 'slower', 1.06)
     """
     level = check_share(alpha, "alpha", "0.05")
     confidence_level = check_confidence_level(confidence_level)

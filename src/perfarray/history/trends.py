@@ -45,48 +45,39 @@ def trend(
     Parameters
     ----------
     times : DataArray or Dataset
-        Positive timings. The repetitions of a commit are averaged; every other dim broadcasts.
+        Positive timings; repetitions of a commit are averaged, other dims broadcast.
     dim : str
-        The dim of the history: commits, builds, or dates (datetime64, or texts such as 2026-03-01).
+        The history: commits, builds, or dates (datetime64, or texts such as 2026-03-01).
     changes : Dataset, optional
-        The result of `change_points` of the same timings, whose segments have a mean each. Default:
-        steps are estimated together with the slope.
+        The result of `change_points`, whose segments have a mean each. Default: steps are estimated
+        together with the slope.
     order : str or array, optional
-        What sorts the labels, the oldest first, as in `change_points`.
+        What sorts the labels, as in `change_points`.
     threshold : float
-        A relative slope, a commit or a year, that does not matter: 0.001 for 0.1 %.
+        A relative slope, a commit or a year, that does not matter.
     confidence_level : float
-        Of the limits; 1 minus it is the error rate of the verdict.
+        Of limits and verdicts.
     levels, metric : str or sequence of str, optional
-        The nest inside one commit, outermost first (default: the repetition dims present); the
-        variable(s) of a Dataset (default: its `time`).
+        The nest, outermost first (default: the levels present); the variables (default: `time`).
 
     Returns
     -------
     Dataset
-        For each series `slope`, the factor by which one label along `dim` multiplies the metric
-        (1.02: 2 % more), or a year where `dim` holds dates (attr `per`); `lower`, `upper`; `pvalue`
-        of "no slope beyond the threshold"; `verdict`; `total`, last / first by the slope alone;
-        `n`, the commits measured; `correlation` of neighbouring residuals; `stepped`, whether steps
-        without a slope describe the series as well. Along `dim`, `segment`. Series with runs
-        stopped at a limit have no limits.
+        For each series `slope`, the factor for one label along `dim` (1.02: 2 % more), or for a
+        year of dates (attr `per`); `lower`, `upper`; `pvalue` of "no slope beyond the threshold";
+        `verdict`; `total`, last / first by the slope alone; `n` commits; `correlation` of
+        neighbouring residuals; `stepped`, whether steps alone describe the series as well. Along
+        `dim`, `segment`. All have unit 1. Series with stopped runs have no limits.
 
     Raises
     ------
     ValueError
-        Unknown dims or levels; labels that repeat or have no order; values that are not positive;
-        changes of other commits.
-
-    See Also
-    --------
-    change_points : the steps
+        Unknown names; labels that repeat or have no order; values that are not positive.
 
     Notes
     -----
-    Commits are weighted by their standard errors; outlying ones count less. Where a step is in
-    doubt, limits hold the slopes with and without it. Nominal 95 % limits cover 90 to 100 % of
-    slopes beside at most one step, and fewer beside several: see docs/how-to/history.md. With fewer
-    than nine commits, no steps are estimated.
+    With fewer than nine commits, no steps are estimated. Beside several steps, limits cover less
+    than their level: see :doc:`/how-to/history`.
 
     References
     ----------
@@ -96,10 +87,10 @@ def trend(
     Examples
     --------
     >>> import numpy as np, xarray as xr, perfarray
-    >>> noise = np.random.default_rng(1).normal(0, 0.01, size=(40, 3))
-    >>> slower = 10 * 1.002 ** np.arange(40) * np.where(np.arange(40) < 25, 1.0, 1.2)
-    >>> times = xr.DataArray(slower[:, None] * (1 + noise), dims=("commit", "execution"))
-    >>> result = times.perf.trend()
+    >>> runs = np.random.default_rng(1).normal(10.0, 0.1, size=(40, 3))
+    >>> runs[25:] *= 1.2
+    >>> runs *= 1.002 ** np.arange(40)[:, None]
+    >>> result = xr.DataArray(runs, dims=("commit", "execution")).perf.trend()
     >>> round(result["slope"].item(), 3), result["verdict"].item(), int(result["segment"].max())
     (1.002, 'slower', 1)
     """

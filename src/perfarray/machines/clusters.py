@@ -40,8 +40,7 @@ def cluster_machines(
     Parameters
     ----------
     n_clusters : int, optional
-        The number of groups. Default: that of 2 to 10 with the largest mean silhouette, or one
-        where none is positive.
+        The number of groups. Default: that of 2 to 10 with the largest mean silhouette, or one.
     method : {"ward", "average", "complete", "single", "weighted", "centroid", "median"}
         How groups are joined (`scipy.cluster.hierarchy.linkage`).
     times, samples, features, by, statistic, scale, unit, levels, metric
@@ -53,9 +52,9 @@ def cluster_machines(
     -------
     DataArray
         The cluster 1, 2, ... of every sample; 0 for one without. Coordinates: `n_clusters`, the
-        mean `silhouette`, and of the dendrogram `leaf`, the place from 1, `join_distance`, at which
-        the branch of a sample joins the next one, and `join_step`, the order of these joins. The
-        attr `criterion` says what chose the number.
+        mean `silhouette`, and of the dendrogram `leaf`, the place from 1, `join_distance` and
+        `join_step`, where the branch of a sample joins the next one. The attr `criterion` says what
+        chose the number.
 
     Raises
     ------
@@ -64,8 +63,7 @@ def cluster_machines(
 
     Notes
     -----
-    A silhouette compares the mean distance to the own cluster with that to the nearest other one: 1
-    is well apart, 0 between two. A mean below 0.25 shows no groups, and a note says so.
+    A mean silhouette below 0.25 shows no groups, and a note says so. See :doc:`/how-to/biplots`.
 
     References
     ----------

@@ -63,7 +63,7 @@ def explain_variation(
     ----------
     table_or_times : pandas.DataFrame, DataArray or Dataset
         A row per machine or configuration, as from `machine_table`; or timings, of which that table
-        is made. Of several suites the largest is explained.
+        is made (of several suites, the largest).
     response : str
         The column to explain.
     predictors : "environment", "flags", or sequence of str, optional
@@ -75,20 +75,19 @@ def explain_variation(
     log : bool
         Explain the log of the response.
     test_size, splits : float; int, optional
-        The share of the rows to test on, and how often it is drawn (5 times, of many rows less).
+        The share of the rows to test on, and how often it is drawn.
     folds : int, optional
         Cross-validation instead of random splits.
     groups : str or None
-        Column whose labels stay together in fit or test: the machine, where rows repeat it. None:
-        each row stands alone.
+        Column whose labels stay together in fit or test: the machine, where rows repeat it.
     reml : bool
-        Restricted maximum likelihood of a mixed model, else maximum likelihood.
+        Restricted maximum likelihood of a mixed model.
     confidence_level : float
         Of all limits.
     rng : int, str or numpy.random.Generator, optional
-        Seed, or the `rng_key` of an earlier result.
+        Seed, or the `rng_key` of a result.
     progress : bool, optional
-        A progress bar. Default: after a second, in a terminal or a notebook.
+        Show a progress bar. Default: in a terminal or a notebook, after a second.
     shared, levels, metric : str or sequence of str; str, optional
         Of timings, as for `machine_table`.
 
@@ -102,13 +101,9 @@ def explain_variation(
     Raises
     ------
     ValueError
-        Unknown columns; too few rows or groups; nothing to explain, or to explain it by.
+        Unknown columns; too few rows or groups; nothing to explain.
     ImportError
         Trees and folds need scikit-learn (`perfarray[regression]`).
-
-    See Also
-    --------
-    machine_table : the table
 
     Notes
     -----

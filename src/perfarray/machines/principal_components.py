@@ -58,48 +58,47 @@ def principal_components(
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings or scores, with or without repetitions. Each cell of the other dims stands alone.
+        Timings or scores; each cell of the other dims stands alone.
     samples, features : str
-        The dims whose labels are the points and the arrows of a biplot.
+        The dims of the points and the arrows of a biplot.
     by : str, optional
-        A coordinate along `features`: an analysis for each value. Default: `suite`, if several.
+        A coordinate along `features`: one result for each value. Default: `suite`, if there are
+        several.
     statistic : {"median", "mean", "min", "best", "geometric"}
-        The summary of the units of a cell.
+        Of the units of a cell; `best` is the minimum of times and the maximum of rates.
     scale : bool
-        Divide every feature by its standard deviation; else larger numbers count for more.
+        Divide every feature by its standard deviation.
     n_components : int, optional
-        The number to keep. Default: as many as samples or features, whichever is less.
+        How many to keep. Default: all.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
-        Resample the runs so many times, for regions and tests; and the seed, or an `rng_key`.
+        Resamples of the runs, for regions and tests; their seed, or the `rng_key` of a result.
     confidence_level : float
         Of regions and limits.
     unit : str, optional
-        The level whose repetitions are independent, default the outermost.
+        The level whose repetitions are independent.
     levels, metric : str or sequence of str; str, optional
-        The nest, outermost first; the variable of a Dataset. Default: what is there; `time`.
+        The nest, outermost first (default: the levels present); the variable (default: `time`).
 
     Returns
     -------
     Dataset
         `score` (samples, principal_component), `loading` (features, principal_component),
         `explained_variance`, `explained_variance_ratio`, `cumulative_variance_ratio`
-        (principal_component, from 1), `center`, `divisor` (features), and `correlation` (features,
-        <features>_2). Attrs name what was dropped for gaps.
+        (principal_component, from 1), `center`, `divisor` (features), `correlation` (features,
+        <features>_2).
 
         With `n_resamples` also limits of scores and loadings, `score_covariance`, `region_radius`
-        (samples), `distance` and `apart_pvalue` (samples, <samples>_2): do runs of both come from
-        one distribution?
+        (samples), `distance` and `apart_pvalue` (samples, <samples>_2).
 
     Raises
     ------
     ValueError
-        Unknown names; fewer than two samples without gaps; a constant feature with `scale`; too
-        many components.
+        Unknown names; fewer than two samples; a constant feature with `scale`; too many components.
 
     Notes
     -----
-    The largest loading of a component is positive. Regions that overlap may still differ: read
-    `apart_pvalue`, which is of one pair. :doc:`/how-to/biplots` has the methods.
+    Samples or features with gaps are dropped; attrs name them. Regions that overlap may still
+    differ: read `apart_pvalue`, which is of one pair. See :doc:`/how-to/biplots`.
 
     References
     ----------
@@ -108,14 +107,14 @@ def principal_components(
 
     Examples
     --------
+    Both benchmarks rise together: the loadings are 1 and 2 over the root of 5.
+
     >>> import xarray as xr, perfarray
     >>> coords = {"machine": ["x", "y", "z"], "benchmark": ["fft", "sort"]}
     >>> table = xr.DataArray([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]], coords, list(coords))
     >>> result = table.perf.principal_components(n_components=1)
     >>> result["loading"].round(3).values.ravel().tolist()
     [0.447, 0.894]
-    >>> result["score"].round(3).values.ravel().tolist()
-    [-2.236, 0.0, 2.236]
     """
     check_choice(statistic, "statistic", SUMMARIES)
     check_choice(scale, "scale", (True, False))

@@ -54,8 +54,7 @@ def machine_ratios(
     Notes
     -----
     The median machine has, on each feature, the median over samples of the median over their
-    configurations. A mean ratio over fewer benchmarks is that of other benchmarks: read it with its
-    holes. The ratios have no limits; `score_ratio_interval` compares two machines.
+    configurations. The ratios have no limits; `score_ratio_interval` compares two machines.
 
     Examples
     --------

@@ -62,41 +62,37 @@ def machine_table(
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings with a dim of machines, or one score per machine without repetitions.
+        Timings with a dim of machines, or one score per machine.
     response : str or tuple of str
-        `performance`, `relative_variation`, `variation` (their product); of a level the variation
-        that it adds, relative to the mean (`execution_variation`), or its square without bias
-        (`execution_variance`).
+        `performance`, `relative_variation`, `variation` (their product); the variation that a level
+        adds, relative to the mean (`execution_variation`), or its square (`execution_variance`).
     across : str
         The dim of the suite; without it, each row is a benchmark.
     by : str, optional
-        A coordinate along `across`: rows for its values. Default: `suite`, where there are several.
+        A coordinate along `across`: one result for each value. Default: `suite`, if there are
+        several.
     statistic, mean, method, n_resamples, unit, shared, rng, progress : optional
         As for `relative_variation`.
     levels, metric : str or sequence of str; str, optional
-        The nest, outermost first; the variable of a Dataset. Default: what is there; `time`.
+        The nest, outermost first (default: the levels present); the variable (default: `time`).
 
     Returns
     -------
     pandas.DataFrame
         One row per machine and label of the other dims. Columns: labels, responses, `n_runs` (of
         the benchmark with the fewest), `n_benchmarks`, `relative_variation_noise` (of its log), and
-        descriptors: numbers, True or False, or categories. Texts that cannot be read stay in
-        `<name>_unparsed`. The attr `roles` (JSON) says what is no descriptor.
+        descriptors; `<name>_unparsed` has texts that cannot be read. The attr `roles` (JSON) says
+        what is no descriptor.
 
     Raises
     ------
     ValueError
-        Nothing measured; unknown responses, levels or dims; and as `relative_variation`.
-
-    See Also
-    --------
-    explain_variation : what explains performance or variation
+        Nothing measured; unknown responses, levels or dims; as `relative_variation`.
 
     Notes
     -----
-    Rows of a suite are scores of the same benchmarks. A row that lacks one has no response. Of runs
-    stopped at a limit performance is a bound. :doc:`/how-to/explain_variation` names the columns.
+    Rows of a suite are scores of the same benchmarks; a row that lacks one has no response.
+    :doc:`/how-to/explain_variation` names the columns.
 
     References
     ----------
@@ -106,12 +102,11 @@ def machine_table(
     Examples
     --------
     >>> import perfarray
-    >>> samples = {"a": [9.0, 10.0, 11.0], "b": [19.0, 20.0, 21.0]}
-    >>> times = perfarray.from_samples(samples, dim="machine")
+    >>> times = perfarray.from_samples({"a": [9.0, 10.0], "b": [19.0, 20.0]}, dim="machine")
     >>> caches = ["32 KB I + 32 KB D on chip per core", "a lot"]
     >>> table = perfarray.machine_table(times.assign_coords(l1_cache=("machine", caches)))
     >>> table[["machine", "n_runs", "l1_kb", "l1_cache_unparsed"]].values.tolist()
-    [['a', 3, 64.0, ''], ['b', 3, nan, 'a lot']]
+    [['a', 2, 64.0, ''], ['b', 2, nan, 'a lot']]
     """
     responses = check_names(response, "response")
     scores = single_values(times, metric) if levels is None else None

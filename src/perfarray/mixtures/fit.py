@@ -58,8 +58,8 @@ def fit_mixture(
 ) -> GaussianMixture:
     """Describe the runs of every cell as a mixture of normal distributions, or of another family.
 
-    Mixtures of 1 to `max_components` components are fitted by maximum likelihood (EM), with one
-    common variance and with a variance for each; the one with the largest BIC is kept.
+    Mixtures of 1 to `max_components` components are fitted by maximum likelihood (EM), and the one
+    with the largest BIC is kept.
 
     Parameters
     ----------
@@ -70,50 +70,47 @@ def fit_mixture(
     n_components : int, optional
         The only number of components tried; cells with fewer distinct values get as many.
     covariance : {"equal", "unequal"} or both
-        Models tried: components with one common variance, or each with its own.
+        Components with one common variance, or a variance for each.
     tolerance : float, optional
         The relative change of the log-likelihood at which EM stops, such as mclust's 1e-5. Default:
         EM goes on to the maximum.
     distribution : str or sequence of str
-        The family of the components: "normal", "lognormal", "gamma", "weibull", "exponential",
-        "pareto" or "extreme". Of several, "best" being all, each cell gets the one with the
-        largest BIC, but the normal family unless another's BIC is larger by more than 2.
+        The family: "normal", "lognormal", "gamma", "weibull", "exponential", "pareto" or "extreme".
+        Of several ("best": all), the one with the largest BIC; another than the normal must lead by
+        more than 2.
     joint : bool
         Fit the metrics that `metric` lists together, by normal components with correlations.
     progress : bool, optional
-        Show a progress bar that counts cells. Default: in a terminal or a notebook, after a second.
+        Show a progress bar. Default: in a terminal or a notebook, after a second.
     value : str, optional
-        The level whose repetitions are runs; lower levels are averaged first. Default: `execution`,
-        else the lowest level.
+        The level whose repetitions are runs; lower ones are averaged. Default: `execution`, else
+        the lowest.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first (default: the repetition dims present); the variable(s) of a
-        Dataset (default: its `time`).
+        The nest, outermost first (default: the levels present); the variables (default: `time`).
 
     Returns
     -------
     GaussianMixture
-        `.to_dataset()` has along `component` `weight`, `mean` and `standard_deviation` (units of
-        the data; means ascending; weight 0 where a cell has fewer), and for each cell
-        `n_components`, `family`, `covariance`, `loglik`, `bic` (the larger the better), `n` (runs),
-        `n_iterations`, `converged`, `floored` and `n_floored`. Other families have SciPy's
-        `shape_parameter`, `location` and `scale`; joint fits `correlation` and `n_incomplete`.
+        `.to_dataset()` has along `component`, in ascending order of means: `weight` (0: absent),
+        `mean` and `standard_deviation` (units of the data); for each cell `n_components`, `family`,
+        `covariance`, `loglik`, `bic` (the larger the better), `n` (runs), `n_iterations`,
+        `converged`, `floored`, `n_floored`. Other families add SciPy's `shape_parameter`,
+        `location` and `scale`; joint fits `correlation` and `n_incomplete`.
 
     Raises
     ------
     ValueError
         Unknown levels, value, covariance or distribution; numbers that are not positive; `joint`
-        without several metrics of a Dataset, or with other components than normal ones.
+        without several metrics, or of another family.
 
     See Also
     --------
     goodness_of_fit : whether the mixture describes the runs
-    variability_level : how many modes the runs support
 
     Notes
     -----
     Every outermost unit has equal weight, and runs are taken as independent. Below 50 runs BIC
-    finds too many components. A component that shrinks onto ties stops at a variance floor, and its
-    fit does not compete. See :doc:`/papers/worms_touati` for starts, families and risks.
+    finds too many components. See :doc:`/papers/worms_touati`.
 
     References
     ----------

@@ -38,33 +38,27 @@ def variability_level(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Count the modes of the run times, in the density of a fitted mixture.
-
-    Each number comes with a test of that many against fewer: the valleys between the modes are
-    compared with those of samples of a single mode.
+    """Count the modes of the run times, and test that many modes against fewer.
 
     Parameters
     ----------
     by_level : bool
-        Count the modes of every level: the means of its repetitions, centred on the mean they lie
-        inside.
+        Count the modes of every level, in the means of its repetitions.
     confidence_level : float
-        Between 0 and 1; one minus this is the risk of the test.
+        One minus this is the risk of the test.
     n_resamples : int, optional
-        Samples of one mode drawn for the test, and (not by level) samples drawn from the fit and
-        fitted again, for the stability of the number. Default: 199 for the test, none fitted again;
-        0: neither.
+        Samples for the test, and for the stability of the number. Default: 199 for the test; 0:
+        neither.
     times, rng, value, levels, metric
-        As for `mean_difference`. The modes of given mixtures are counted and not tested.
+        As for `mean_difference`. Modes of given mixtures are not tested.
 
     Returns
     -------
     Dataset
         For each cell `estimate`, the modes of the fitted density; `supported`, whether the runs
-        support as many; `n_supported`, the number they support; `pvalue` of the estimate against
-        fewer modes (NaN for one); `lower`, `upper`, percentiles of the number over refitted
-        samples, and `stability`, the share of them with the same number; `n`, units. By level:
-        `estimate`, `supported`, `n_supported`, `pvalue` and `n` (values fitted) along `level`.
+        support as many; `n_supported`, the number they support; `pvalue` against fewer modes;
+        `lower`, `upper` and `stability` over refitted samples; `n`, units. By level the first four
+        and `n` along `level`.
 
     Raises
     ------
@@ -73,14 +67,12 @@ def variability_level(
 
     Notes
     -----
-    The estimate alone is unreliable below 50 runs, where chance makes modes. Means of few
-    repetitions blur the modes of the level below. :doc:`/how-to/mixtures` describes the test, its
-    risk and its power.
+    Below 50 runs, chance makes modes. See :doc:`/how-to/mixtures`.
 
     References
     ----------
     J. Worms, S. Touati, "Parametric and non-parametric statistics for program performance analysis
-    and comparison", 2016, equation 14; L. Duembgen, G. Walther, "Multiscale inference about a
+    and comparison", 2016, equation 14. L. Duembgen, G. Walther, "Multiscale inference about a
     density", The Annals of Statistics 36, 2008.
 
     Examples

@@ -61,32 +61,25 @@ def read(
     Parameters
     ----------
     path : path-like
-        A file; gzip, bzip2 and xz are unpacked. Or a folder or a tar or zip archive that is one
-        result, such as `target/criterion` or the results of asv.
+        A file (gzip, bzip2, xz, too); or a folder or archive that is one result, such as
+        `target/criterion`.
     format : str, optional
-        Its format; default: recognised by content. The page "Formats" of the documentation lists
-        them.
+        Default: recognised by content (:doc:`/formats`).
     dims : mapping, optional
         Dims or levels, each with the setting or column that holds its labels, as in `{"threads":
-        "threads"}`. For a CSV file without a header, positions of columns: `{"benchmark": 0,
-        "time_ms": 1}`.
+        "threads"}`.
     pattern : str, optional
-        Where the numbers of a home-grown file are, and which part of the place is which dim:
-        `"{version}/{iteration} = time_ms"` for JSON, `"run-{execution}"` for the heads of CSV
-        columns.
+        Where the numbers of a home-grown file are, as in `"{version}/{iteration} = time_ms"`.
     units : str, optional
-        Unit of the numbers of a pattern, or of the main values of a table, as in `"ms"` or
-        `"MB/s"`, if the file does not state it.
+        Unit of the numbers, as in `"MB/s"`, if the file does not state it.
     encoding : str, optional
-        Encoding of the text, as in `"latin-1"`; default: UTF-8. A table that is not UTF-8 is read
-        as Western text, with a note.
+        Of the text, as in `"latin-1"`. Default: UTF-8.
     better : {"lower", "higher"}, optional
-        Which direction is good of numbers of which neither the file nor the unit says it.
+        Which direction is good, if the file does not say it.
     keep_failed : bool
-        Keep the times of runs that failed, and mark none of them (hyperfine, BenchExec): the exit
-        code 1 of `grep` means "no match".
+        Keep the times of runs that failed, unmarked.
     chunks : optional
-        Chunks of the result, as `Dataset.chunk` takes them; `{}` is one chunk.
+        As `Dataset.chunk` takes them; `{}` is one chunk.
 
     Returns
     -------
@@ -100,10 +93,9 @@ def read(
     FileNotFoundError
         When there is no such file.
     ValueError
-        When no format recognises the file, or it is broken: the message names the file, the place
-        and the reason.
+        No format recognises the file, or it is broken; the message names the place.
     ImportError
-        When `chunks` is given and dask is not installed.
+        `chunks` without dask.
 
     Examples
     --------
@@ -187,20 +179,19 @@ def read_archive(
     Parameters
     ----------
     paths : path-like, iterable of them, or mapping
-        A folder (with all inside it), a glob pattern, a list of files; or a mapping whose keys
-        become labels of `dim` and whose values are any of these, as in `{"old": "old/*.json",
-        "new": "new"}`. A tar or zip archive is read as a folder of its name.
+        A folder (with all inside it), a glob pattern or a list of files; or a mapping whose keys
+        become labels of `dim`, as in `{"old": "old/*.json", "new": "new"}`. A tar or zip archive is
+        read as a folder.
     layout : str, optional
-        Names the dims in a path, as in `"{version}/{machine}_{session}.json"`; matched against the
-        end of each path.
+        Names the dims in the end of each path, as in `"{version}/{machine}_{session}.json"`.
     dim : str
         Without a layout or mapping, the dim along which files lie, labelled with their path inside
         the folder.
     format, dims, pattern, units, encoding, better, keep_failed : optional
         As for `read`.
     on_error : {"raise", "warn", "skip"}
-        What to do with files that are recognised and broken, or that were named one by one and
-        cannot be read, with folders that cannot be opened, and with links that lead to themselves.
+        What to do with broken files, named files or folders that cannot be read, and links that
+        lead to themselves.
     progress : bool, optional
         Show a progress bar. Default: in a terminal or a notebook, after a second.
     chunks : optional
@@ -209,42 +200,30 @@ def read_archive(
     Returns
     -------
     Dataset
-        As `read`, with the dims of the layout. Files that hold one commit (date, build) each lie
-        along these, where `dims` makes them a dim, and not along `file`. Where labels in the files
-        are of one file each (a machine, or a machine and a version), `file` is a coordinate along
-        them. Files that would land on one cell get a dim `file`, never a level. Descriptors lie
-        along the dims they vary over; what is unknown is `"unknown"`, also the `file` of those
-        whose content states their labels (asv, criterion.rs, SPEC results). Files are read in the
-        order of their paths, so that the result does not depend on the system. A list and a mapping
-        keep their order: along a dim of which each file has one label, labels come in the given
-        order. In a folder or pattern, commits are sorted by their
-        dates (`commit_date` or `date` along `commit`) if all have one.
+        As `read`, with the dims of the layout. Files that would land on one cell get a dim `file`,
+        never a level. Descriptors lie along the dims they vary over; what is unknown is
+        `"unknown"`. Files are read in the order of their paths; a list and a mapping keep theirs.
+        Commits of a folder are sorted by their dates if all have one.
 
     Raises
     ------
     FileNotFoundError
-        When a path leads to no file.
+        A path that leads to no file.
     ValueError
-        When nothing can be read, a file is broken (the first by its path), or a path does not match
-        the layout.
+        Nothing can be read, a file is broken, or a path does not match the layout.
     ImportError
-        When `chunks` is given and dask is not installed.
-
-    See Also
-    --------
-    archive_table : What was read of each file, and why a file is left out.
-
-    Notes
-    -----
-    The result is built in memory before it is split into chunks. `convert_table` makes a store of a
-    table that does not fit. Read an archive that does not fit part by part into one Zarr store: see
-    "From a folder of reports to a Zarr archive" in the documentation.
+        `chunks` without dask.
 
     Warns
     -----
     PerfarrayWarning
-        Once, with counts: files of a folder that no reader recognises, with `on_error="warn"`
-        broken ones, and what is odd in a file.
+        Once, with counts: files that no reader recognises, broken ones with `on_error="warn"`, and
+        what is odd in a file.
+
+    Notes
+    -----
+    The result is built in memory before it is split into chunks. For tables and archives that do
+    not fit, see :doc:`/how-to/large_archives`; :doc:`/formats` has the rules for many files.
 
     Examples
     --------

@@ -35,13 +35,12 @@ def convert_table(path: AnyPath, store: AnyPath, *, progress: bool | None = None
     Parameters
     ----------
     path : path-like
-        A tidy CSV file (packed or not), a Parquet or Feather file, or a folder of Parquet files,
-        partitioned the Hive way or in parts.
+        A tidy CSV file (packed or not), a Parquet or Feather file, or a folder of Parquet files.
     store : path-like
-        The Zarr store, whose name ends in .zarr; one that is there is replaced when the new one is
+        The Zarr store, whose name ends in .zarr; an old one is replaced when the new one is
         complete.
     progress : bool, optional
-        Whether to show a progress bar; default: after a second, where a person looks on.
+        Show a progress bar. Default: in a terminal or a notebook, after a second.
 
     Returns
     -------
@@ -53,15 +52,14 @@ def convert_table(path: AnyPath, store: AnyPath, *, progress: bool | None = None
     FileNotFoundError
         When there is no such file.
     ValueError
-        For a file that is no such table, a broken row, a measurement that occurs twice, and what
-        can neither be streamed nor read at once: the message names the file, the column or the row.
+        A file that is no such table, a broken row, a measurement that occurs twice, and what can
+        neither be streamed nor read at once.
 
     Notes
     -----
     A CSV or Parquet table of more than 64 MiB is streamed by DuckDB, in the memory that its labels
-    take. What cannot be streamed (marks, units row by row or in cells, decimal commas, xz and zip,
-    Feather, columns that no usual dim determines) is read at once, up to the limits of
-    `set_options`. The page "How are archives beyond memory analysed?" says more.
+    take. What cannot be streamed is read at once, up to the limits of `set_options`. See
+    :doc:`/how-to/large_archives`.
 
     Examples
     --------

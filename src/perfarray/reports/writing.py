@@ -75,54 +75,39 @@ def report(
 ) -> str:
     """Write one page about timings: what changed, how sure that is, what varies, what to run next.
 
-    Of an archive of machines: the scores of its suites, which machines are alike, which vary most,
-    and what explains it.
-
     Parameters
     ----------
     times : DataArray or Dataset
         Timings.
     baseline : label, optional
-        The label that the others are compared with; default: nothing is compared. Then timings of
-        several benchmarks are an archive if they are of several machines, or have the coordinates
-        `suite` and `machine`, unless they hold several versions, commits, dates or builds as well;
-        of others, means are shown.
+        The label that the others are compared with.
     dim : str, optional
-        The dim of the baseline; default: the one dim that holds it.
+        The dim of the baseline. Default: the dim that holds it.
     levels : str or tuple of str, optional
-        The nest, outermost first; default: the repetition dims present.
+        The nest, outermost first. Default: the levels present.
     metric : str, optional
-        Variable of a Dataset; default: `time`, or the only one.
+        Variable of a Dataset. Default: `time`, or the only one.
     threshold : float, optional
         The largest relative change that does not matter, as for `compare`.
     correction : {"holm", "bh"}, optional
         Correction of the verdicts on many benchmarks, as for `compare`.
     order : str or array, optional
-        What sorts the commits of a history, as for `change_points`; default: their dates, numbers
-        or versions.
+        What sorts the commits of a history, as for `change_points`.
     by : str, optional
-        A coordinate of the benchmarks, such as `tags`, whose values are the suites that have a
-        score or a row. Default: `suite`.
+        A coordinate of the benchmarks whose values are suites.
     sections : str or sequence of str, optional
-        The methods whose sections are written, as in `("five_number_summary",
-        "variability_level")`; an error lists those that there are. Default: all of them; of an
-        archive of machines `five_number_summary`, `principal_components`, `machine_ratios`,
-        `relative_variation` and `explain_variation`, as far as they have an answer, and a plan
-        where `costs` are given.
+        The methods whose sections are written. Default: all; an error lists them.
     costs : mapping of str to float, optional
-        The cost of starting one more repetition of a level, as for `plan_repetitions`; default:
-        from the data.
+        The price of one more repetition of a level, as for `plan_repetitions`.
     cost_units : {"iterations", "s"}, optional
-        The unit of costs and of the plan; default: that of `plan_repetitions`.
+        The unit of the costs and of the plan.
     path : path-like, optional
-        A file to write as well; a regular file is replaced as a whole, a pipe or a device is
-        written into.
+        A file to write as well.
     format : {"html", "markdown", "json"}
-        A self-contained page for browsers (with pictures where matplotlib is installed; a click
-        sorts tables where scripts run); Markdown; or the texts and all numbers as JSON.
+        A self-contained page for browsers, with pictures where matplotlib is installed; Markdown;
+        or texts and all numbers as JSON.
     redact : bool
-        Whether machines and files are numbered instead of named, and users, hosts and paths left
-        out.
+        Number machines and files instead of naming them, and leave out users, hosts and paths.
 
     Returns
     -------
@@ -138,9 +123,9 @@ def report(
 
     Notes
     -----
-    A section whose method has no answer says why; of an archive of machines it is left out. Every
-    section shows the call that made it. Long tables of an archive show the extremes; the report as
-    JSON has all rows.
+    Without a baseline, timings of several machines are an archive: its report has the scores of the
+    suites, which machines are alike, which vary most, and what explains it. Long tables of an
+    archive show the extremes; JSON has all rows. A section whose method has no answer says why.
 
     Examples
     --------

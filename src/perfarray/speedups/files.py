@@ -71,46 +71,41 @@ def speedup_report(
     Parameters
     ----------
     config_csv : path-like
-        CSV with the fields Name, Sample1, Sample2, ConfLevel, Coef; the last two may be absent,
-        empty or NA. Samples are names of text files with one time per line, in the current folder
-        or that of the configuration, and outside them with `set_options(allow_outside=True)`.
+        CSV with the fields Name, Sample1, Sample2, ConfLevel, Coef (the last two optional). Samples
+        are text files with one time per line.
     confidence_level : float, optional
-        For benchmarks without a ConfLevel; None searches for the highest above 50 % at which the
-        speedup is significant. Also that of the proportion's interval, 0.95 by default.
+        For benchmarks without a ConfLevel; None searches, as `speedup_test`. Also of the proportion
+        (else 0.95).
     weights : {"custom", "equal", "fraction"}
-        Those of the column Coef (equal ones, with a note, where it is incomplete); the same for
-        all; shares of the first program's time.
+        The column Coef; the same for all; shares of the first program's time.
     precision : float
         The half-width for which the number of benchmarks needed is reported.
     correction : {None, "holm", "bh"}
-        As for `speedup_test`: over the benchmarks with given levels, of means and of medians apart.
-        It decides what is significant in the files, and the proportion; PREFIX.report says so in
-        its second line.
+        As for `speedup_test`, of means and of medians apart.
     output : path-like, optional
-        What the names of the files begin with; default: the path of the configuration.
+        What the names of the files begin with. Default: the path of the configuration.
 
     Returns
     -------
     Dataset
         Along `benchmark` and `statistic` (min, mean, median): `speedup`, `weight`, and of
         `speedup_test` `significant`, `confidence_level`, `pvalue`, `pvalue_adjusted`, `test`,
-        `warnings`, `prob_faster`, `n_baseline`, `n_candidate`, `protocol` (min is never tested).
-        Along `statistic`: `overall_speedup`, `overall_gain`; over the benchmarks whose speedup is
-        significant `accelerated_speedup`, `accelerated_gain`; and `proportion` of these with
-        `accelerated` (their number), `lower`, `upper`, `reliable`, `required_benchmarks`. The attr
-        `files` is what the names of the files begin with.
+        `warnings`, `prob_faster`, `n_baseline`, `n_candidate`, `protocol`. Along `statistic`:
+        `overall_speedup`, `overall_gain`; of significant speedups `accelerated_speedup`,
+        `accelerated_gain`, `accelerated` (their number), `proportion` with `lower`, `upper`,
+        `reliable`; `required_benchmarks`. The attr `files` is the beginning of the names of the
+        files.
 
     Raises
     ------
     ValueError
-        A configuration that cannot be read, or in which no benchmark has both samples; arguments
-        out of range.
+        A configuration that cannot be read, or without a complete benchmark; arguments out of
+        range.
 
     Notes
     -----
-    The files are PREFIX.out (a row per benchmark; NA where a sample is missing), PREFIX.report,
-    PREFIX.warning and PREFIX.error (the paper calls it status). A sample file that is missing,
-    empty or not numbers is a warning for its benchmark, and the others go on.
+    The files are PREFIX.out (a row per benchmark), PREFIX.report, PREFIX.warning and PREFIX.error.
+    A bad sample file is a warning for its benchmark. See :doc:`/how-to/speedup_test`.
 
     References
     ----------

@@ -48,25 +48,22 @@ def accelerated_proportion(
     Parameters
     ----------
     significant : DataArray or Dataset
-        Which benchmarks are accelerated, bool (or 0 and 1; NaN is left out); or a result of
-        `speedup_test`, whose benchmarks without a sample on both sides are left out.
+        Which benchmarks are accelerated, bool (or 0, 1 and NaN); or a result of `speedup_test`.
     confidence_level : float
         Of the interval.
     across : str
         The dim of the benchmarks.
     method : {"wilson", "exact", "wald"}
         Wilson's interval with continuity correction (R's `prop.test`); Clopper and Pearson's, never
-        short of the level; the plain C -+ z sqrt(C (1 - C) / b), which is short of it for few
-        benchmarks and has no width at 0 and 1.
+        short of the level; or the plain one, short of it for few benchmarks.
 
     Returns
     -------
     Dataset
         `estimate` = a / b, `lower`, `upper`, `n` = b, `accelerated` = a, `reliable` (bool: a (1 -
-        a/b) > 5, the paper's condition), `by_chance`: the rejections to be expected without any
-        effect (given a result of `speedup_test`, else NaN; a searched level counts with the risk of
-        0.5 up to which it was searched). The attrs `remark_risk` and `remark_selection` say what
-        the proportion does not.
+        a/b) > 5, the paper's condition), `by_chance`, the rejections expected without any effect
+        (of a result of `speedup_test`). The attrs `remark_risk` and `remark_selection` say what the
+        proportion does not.
 
     Raises
     ------

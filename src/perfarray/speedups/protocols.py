@@ -58,66 +58,55 @@ def speedup_test(
 ) -> xr.Dataset:
     """Test whether each candidate is faster than the baseline, by the Speedup-Test's protocols.
 
-    Mean: Shapiro-Wilk on each sample; an F test then chooses Student's t or Welch's, one-sided.
-    Median: Kolmogorov-Smirnov on the samples less their medians; then Mann-Whitney, one-sided.
-    Where a condition fails and a sample has 30 values or fewer, there is no conclusion.
+    Mean: Shapiro and Wilk's test of each sample, an F test, then Student's t or Welch's. Median:
+    Kolmogorov and Smirnov's test, then Mann and Whitney's. The last test is one-sided. A small
+    sample (30 or fewer) that fails a condition has no conclusion.
 
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings; dims that are not levels broadcast. A coordinate `confidence_level` gives cells a
-        level, which wins over the call's.
+        Timings; dims that are not levels broadcast. A coordinate `confidence_level` overrides the
+        argument.
     baseline, dim, levels, unit, metric
-        As for `speedup`; `unit` names the level whose repetitions count as independent.
+        As for `speedup`; repetitions of `unit` count as independent.
     statistic : {"mean", "median"}
         Which speedup is tested.
     confidence_level : float or DataArray, optional
-        1 - risk, of every test of the protocol, or one for each cell. None, or NaN in an array,
-        searches for the highest level from 50 to 99 % at which the speedup is significant.
+        Of every test, or one for each cell. None, or NaN in an array, searches for the highest
+        level from 50 to 99 % with a significant speedup.
     search : {"exhaustive", "tool"}
-        Find that level wherever there is one, or by the original tool's bisection, which misses
-        some.
+        Find that level, or bisect like the original tool, which misses some.
     ties : {"limit", "exact"}
-        The p-value of Kolmogorov and Smirnov's test where values are equal: of the limit law, as
-        the original tool has it, or exact, given the ties. Differences no larger than rounding are
-        ties, but for "tool" with "limit".
+        Kolmogorov and Smirnov's p-value for equal values: of the limit law, as in the tool, or
+        exact.
     correction : {None, "holm", "bh"}
-        For many benchmarks at given levels: bound the chance of any false speedup (Holm) or the
-        share of false ones (Benjamini and Hochberg). The family is every cell of the call that was
-        tested.
+        Over all cells at given levels: Holm bounds the chance of any false speedup, "bh" the share
+        of false ones.
     censored : {"bound", "drop"}
-        With "bound", a speedup is significant only if it is so whatever stopped runs would have
-        taken: means of candidates with stopped runs allow no conclusion, ranks take these runs as
-        the slowest; stopped runs of the baseline count as their limit.
+        "bound": a speedup is significant only if it is so whatever stopped runs would have taken.
+        "drop" leaves them out.
 
     Returns
     -------
     Dataset
-        `speedup`; `significant` (bool); `confidence_level` (given or found; NaN where the search
-        found none); `pvalue` and `test` of the last step ("Student t", "Welch t", "Mann-Whitney",
-        or "cannot conclude" with NaN); `warnings` of the original tool, whose Sample1 is the
-        baseline; `prob_faster` = P[X > Y] (of medians); `n_baseline`, `n_candidate`, `n`;
-        `searched` (bool); `judged_level` of the steps (where the search found none 0.99, or the
-        tool's 0.5); `protocol` as text; `step_pvalue` and `step_outcome` along `step`. With a
-        correction `pvalue_adjusted`, which decides `significant`. `required`, where a speedup is
-        not significant: the runs a side with which one of the observed size would be significant in
-        80 % of experiments, uncorrected, at the level given (else 95 %); at least 31 where a small
-        sample allows no conclusion.
+        For every cell `speedup`; `significant` (bool); `confidence_level` (given or found);
+        `pvalue` and `test` of the last step ("Student t", "Welch t", "Mann-Whitney" or "cannot
+        conclude"); `pvalue_adjusted` with a correction; `warnings` of the original tool, whose
+        Sample1 is the baseline; `prob_faster` = P[X > Y] (of medians); `n_baseline`, `n_candidate`,
+        `n`; `searched` (bool); `judged_level` of the steps; `protocol` as text; along `step`,
+        `step_pvalue` and `step_outcome`. `required`, where a speedup is not significant: the runs a
+        side with which one of this size would be in 80 % of experiments.
 
     Raises
     ------
     ValueError
-        Unknown dims, levels, labels or statistics; levels outside 0 to 1; a correction without a
-        level.
+        Unknown names; levels outside 0 to 1; a correction without a level.
 
     Notes
     -----
-    The chained tests do not keep the risk exactly, and a level that was searched for is no
-    confidence, since the data chose it: see "How often it errs" in the how-to on the Speedup-Test.
-    With `unit="iteration"` iterations of one execution count as independent; where executions
-    differ, that raises false alarms. `required` takes the observed speedup for the true one (normal
-    values for means; for medians `prob_faster` and Noether's formula); `required_units` plans for a
-    change that matters.
+    A level that was searched for is no confidence, since the data chose it. `unit="iteration"`
+    raises false alarms where executions differ. `required_units` plans for a change that matters.
+    See :doc:`/how-to/speedup_test`.
 
     References
     ----------
@@ -134,8 +123,6 @@ def speedup_test(
     >>> result = times.perf.speedup_test("old", confidence_level=0.95).squeeze()
     >>> result["significant"].item(), result["test"].item(), round(result["pvalue"].item(), 5)
     (True, 'Student t', 0.01118)
-    >>> times.perf.speedup_test("old")["confidence_level"].item()
-    0.98
     """
     pair = resolve_pair(
         times, baseline, dim=dim, metric=metric, levels=levels, unit=unit, censored=censored

@@ -60,54 +60,45 @@ def score_distribution(
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings or scores; ragged ones padded with NaN. Dims that are neither levels nor `across`
-        broadcast.
+        Timings or scores. Dims that are neither levels nor `across` broadcast.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
-        Scores to draw, and their seed or the `rng_key` of an earlier result.
+        Scores to draw; their seed, or the `rng_key` of a result.
     mean : {"geometric", "harmonic", "arithmetic"}
         The mean over benchmarks.
     weights : DataArray, Series, mapping or sequence, optional
-        How much each benchmark counts: a number that is not negative, by label of `across` or in
-        their order. Default: all alike.
+        How much each benchmark counts, by label of `across` or in their order. Default: all alike.
     across : str
         The dim of the suite.
     by : str, optional
-        A coordinate along `across`: a result for each of its values, along a dim of that name.
-        Default: `suite`, where benchmarks are of several suites.
+        A coordinate along `across`: one result for each value. Default: `suite`, if there are
+        several.
     value : str, optional
-        The level whose repetitions are runs; levels below it are averaged. Default: `execution`,
-        else the lowest level.
+        The level whose repetitions are runs; lower ones are averaged. Default: `execution`, else
+        the lowest.
     unit : str, optional
-        The level whose repetitions are independent, those of levels above it pooled; default: the
-        outermost that a cell repeats.
+        The level whose repetitions are independent. Default: the outermost that a cell repeats.
     shared : str or tuple of str, optional
-        Levels whose label is the same unit for every benchmark, drawn for all together. Default:
-        `attrs["shared_levels"]`, else none.
+        Levels whose label is the same unit for every benchmark. Default: `attrs["shared_levels"]`.
     levels, metric : str or sequence of str; str, optional
-        The nest, outermost first (default: the repetition dims present); the variable of a Dataset
-        (default: its `time`).
+        The nest, outermost first (default: the levels present); the variable (default: `time`).
 
     Returns
     -------
     DataArray
         The scores along the last dim `replicate`, in the units of the data, with the coordinate
-        `suite_score`: the score of all runs (for a geometric mean, their geometric mean, every unit
-        with equal weight).
+        `suite_score`: the score of all runs.
 
     Raises
     ------
     ValueError
-        Unknown dims, levels, means or methods; negative values where the mean needs positive ones;
-        no benchmark that every cell has.
+        Unknown names; negative values where the mean needs positive ones; no benchmark that every
+        cell has.
 
     Notes
     -----
-    The distribution is that of single passes through the suite, not the uncertainty of a mean: more
-    runs do not make it narrower. For limits of a score, use `score_ratio_interval`. Benchmarks of
-    several suites have an answer for each suite, along `suite`. A cell that lacks a benchmark of
-    its named suite has none (NaN), and a warning names it; where no suite is named, benchmarks that
-    some cell lacks are left out of every cell (attr `unmatched`), and so are shared units that a
-    benchmark lacks.
+    The distribution is that of single passes through the suite: more runs do not make it narrower.
+    For limits of a score, use `score_ratio_interval`. :doc:`/how-to/score_distributions` has the
+    rules for several suites and cells that lack benchmarks.
 
     References
     ----------
@@ -182,13 +173,11 @@ def five_number_summary(
     times, mean, weights, across, by, value, unit, shared, levels, rng, metric
         As for `score_distribution`.
     method : {"monte_carlo", "exact"}
-        Five numbers of `n_resamples` scores drawn at random, as in the paper; or of the
-        distribution itself, without random numbers.
+        Of `n_resamples` scores drawn at random, as in the paper; or of the distribution itself.
     n_resamples : int
         Scores to draw.
     progress : bool, optional
-        Show a progress bar that counts cells, with "exact"; a lazy result has none. Default: in a
-        terminal or a notebook, after a second.
+        Show a progress bar. Default: in a terminal or a notebook, after a second.
 
     Returns
     -------
@@ -196,8 +185,8 @@ def five_number_summary(
         `minimum`, `q1`, `median`, `q3`, `maximum`, `range`, `interquartile_range` (units of the
         data), `n`, the units of the benchmark with the fewest, `suite_correlation` and
         `suite_correlation_pvalue` as in `score_ratio_interval`. Monte Carlo: also
-        `standard_deviation` of the scores drawn. Exact: also bounds of each quartile, `q1_lower`,
-        `q1_upper`, `median_lower`, `median_upper`, `q3_lower`, `q3_upper`.
+        `standard_deviation`. Exact: bounds of each quartile, `q1_lower`, `q1_upper`,
+        `median_lower`, `median_upper`, `q3_lower`, `q3_upper`.
 
     Raises
     ------
@@ -206,13 +195,8 @@ def five_number_summary(
 
     Notes
     -----
-    Several suites and cells that lack benchmarks are as in `score_distribution`.
-
-    A quantile is inf{x: F(x) >= p}. Up to 2**22 possible scores (13 benchmarks with 3 runs) are
-    listed: the exact quartiles are among them, and the bounds are equal to them. Beyond that, runs
-    are rounded to a lattice on the scale of the mean; the bounds of a quartile of B benchmarks are
-    then at most B / 2**20 of the range of all scores apart, on that scale. Minimum and maximum are
-    always exact.
+    :doc:`/how-to/score_distributions` has the precision of the exact quartiles, and the rules for
+    several suites and cells that lack benchmarks.
 
     References
     ----------

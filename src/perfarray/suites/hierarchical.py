@@ -50,38 +50,33 @@ def hierarchical_performance_test(
     alpha : float
         Of the rank-sum test of each benchmark.
     sides : {"two", "one"}
-        Of the rank-sum test of each benchmark: against any difference (4 runs a side can reach
-        0.05), or against one in the direction seen (3 runs can).
+        Against any difference (4 runs a side can reach 0.05), or in the direction seen (3 runs
+        can).
     confidence_level : float
         Of the speedup.
     zeros : {"drop", "pratt", "split"}
-        What the signed-rank test does with benchmarks that show no difference: leave them out, rank
-        them and leave them out, or give half of their ranks to either side (p as with "pratt").
+        Benchmarks without a difference are left out, ranked and left out, or give half of their
+        ranks to either side.
 
     Returns
     -------
     Dataset
         Along the dims of `score_ratio_interval`, unit 1: `confidence` = 1 - exact one-sided p of
-        "the candidate is better" (as `better` of the data says), `pvalue`, `speedup` (the largest
-        factor by which it is better at `confidence_level`; 0 where stopped runs leave no bound, NaN
-        where none is accepted), `better_benchmarks` and `worse_benchmarks` (numbers, by their own
-        tests at `alpha`), `n` (units behind the benchmark that has fewest) and `suite_benchmarks`.
-        All but the last two are NaN where no benchmark has enough runs to reach `alpha`, and a note
-        says so.
+        "the candidate is better"; `pvalue`; `speedup`, the largest factor by which it is better at
+        `confidence_level` (NaN: none; 0: stopped runs leave no bound); `better_benchmarks` and
+        `worse_benchmarks`, by their tests at `alpha`; `n` (units of the benchmark with fewest);
+        `suite_benchmarks`. All but the last two are NaN where no benchmark can reach `alpha`.
 
     Raises
     ------
     ValueError
-        Unknown dims, levels, labels or choices; units that differ; values that are negative.
+        Unknown names; units that differ; negative values.
 
     Notes
     -----
-    The test asks only whether the candidate is better: exchange the sides to ask whether it is
-    worse. Benchmarks count equally, however much they differ; those whose own test does not reject
-    count as equal. Where all count as equal, the confidence is 0 by this rule, which does not show
-    that the candidate is worse, or equal. With fewer than 5 benchmarks the confidence cannot reach
-    0.95. Benchmarks are assumed independent, whatever units they share. Two-sided rank sums of 3
-    runs a side have no p below 0.1, one-sided ones reach 0.05.
+    A confidence of 0 does not show that the candidate is worse, or equal: exchange the sides to ask
+    that. With fewer than 5 benchmarks the confidence cannot reach 0.95. Benchmarks count equally,
+    and as independent. See :doc:`/how-to/suites`.
 
     References
     ----------
@@ -91,15 +86,16 @@ def hierarchical_performance_test(
 
     Examples
     --------
+    Six benchmarks, all faster: p = 1 / 2^6.
+
     >>> import perfarray
-    >>> factor = [0.9, 0.92, 0.94, 0.91, 0.93, 0.95]
     >>> runs = [1.0, 1.01, 1.02, 1.03, 1.04]
-    >>> samples = {f"b{i}": [runs, [ratio * run for run in runs]] for i, ratio in enumerate(factor)}
+    >>> samples = {f"b{i}": [runs, [0.9 * run for run in runs]] for i in range(6)}
     >>> times = perfarray.from_samples(samples, dim="benchmark", level=("version", "execution"))
     >>> times = times.assign_coords(version=["old", "new"])
     >>> test = times.perf.hierarchical_performance_test("old")
-    >>> round(test["confidence"].item(), 4), round(test["speedup"].item(), 3)
-    (0.9844, 1.033)
+    >>> round(test["confidence"].item(), 4), round(1 / 2**6, 4)
+    (0.9844, 0.0156)
     """
     check_choice(zeros, "zeros", ZEROS)
     check_choice(sides, "sides", tuple(TAILS))

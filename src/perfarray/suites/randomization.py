@@ -59,10 +59,7 @@ def randomization_test(
 ) -> xr.Dataset:
     """Test whether two systems are alike over a suite, by exchanging their units at random.
 
-    If the runs of both systems come from the same distribution in every benchmark, it does not
-    matter which run belongs to which system. The test assigns units to the systems at random,
-    computes the ratio of the suite scores each time, and counts how often it is as extreme as the
-    one observed.
+    The test counts how often exchanges give a ratio of scores as extreme as the one observed.
 
     Parameters
     ----------
@@ -71,51 +68,43 @@ def randomization_test(
     statistic : {"geometric", "mean", "median", "min", "best"}
         Of the runs of one benchmark: one value per unit.
     alternative : {"two-sided", "less", "greater"}
-        "less": the candidate's score is smaller; two-sided p is twice the smaller one-sided p, at
+        "less": the candidate's score is smaller. Two-sided p is twice the smaller one-sided p, at
         most 1.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
-        Random exchanges, and their seed or the `rng_key` of an earlier result.
+        Random exchanges; their seed, or the `rng_key` of a result.
     method : {"monte_carlo", "exact"}
-        Random exchanges, or every one there is: up to 4 million of each half of the benchmarks (3
-        runs a side of 10 benchmarks); more than a million are counted without being listed.
+        Random exchanges, or all of them: up to 4 million of each half of the benchmarks.
     plus_one : bool
         p = (b + 1) / (n_resamples + 1), which is never zero; False gives the paper's b /
         n_resamples. Not for "exact".
     distribution : bool
-        Keep the ratio after every exchange. Of a lazy array and "exact" their number is not known
-        before: there is room for as many as the repetitions allow, up to a million.
+        Keep the ratio after every exchange (at most a million).
     shared, paired, censored : optional
-        As for `score_ratio_interval`. Shared units are exchanged for all benchmarks together, and
-        so are paired ones, within the pair. With `shared=()`, which says that a pair affects each
-        benchmark by itself, pairs are exchanged benchmark by benchmark.
+        As for `score_ratio_interval`. Shared and paired units are exchanged for all benchmarks
+        together; with `shared=()`, pairs are exchanged benchmark by benchmark.
 
     Returns
     -------
     Dataset
-        Along the dims of `score_ratio_interval`, unit 1: `statistic` (the ratio candidate /
-        baseline observed), `pvalue`, `smallest_pvalue` (that of a ratio which no other exchange
-        reaches: 0.1 for 3 runs against 3 of one benchmark, two-sided), `n` (units behind the
-        benchmark that has fewest), `n_exchanges` (counted), `suite_benchmarks` (measured on both
-        sides), `suite_correlation`, the mean correlation between benchmarks of their units (of
-        pairs, of their ratios), and `suite_correlation_pvalue` (NaN for shared units). With
-        `distribution`, along `replicate`: `null_distribution`, the ratio of the scores after every
-        exchange, NaN after the last.
+        Along the dims of `score_ratio_interval`, unit 1: `statistic` (the observed ratio candidate
+        / baseline), `pvalue`, `smallest_pvalue` (that these units can reach), `n` (units of the
+        benchmark with fewest), `n_exchanges`, `suite_benchmarks` (measured on both sides),
+        `suite_correlation` of units (of pairs, of their ratios) between benchmarks and
+        `suite_correlation_pvalue` (NaN if shared). With `distribution`, along `replicate`:
+        `null_distribution`, NaN after the last exchange.
 
     Raises
     ------
     ValueError
-        Unknown dims, levels, labels or choices; units that differ; values that are negative; more
-        exchanges than `method="exact"` can count, or a distribution of more than a million (the
-        message says how many).
+        Unknown names; units that differ; negative values; more exchanges than "exact" can count, or
+        a distribution of more than a million.
 
     Notes
     -----
-    The null hypothesis is "the same distribution in every benchmark", not "the same overall
-    performance". A small p says that some benchmark differs, perhaps only in its spread; a large p
-    does not say that none differs, since the test does not see gains and losses that cancel in the
-    mean over the suite. No p is below one over the number of possible exchanges, nor below 1 /
-    (n_resamples + 1), or twice that if two-sided. Benchmarks that one side lacks are left out of
-    both scores, and named in the attr `unmatched` and in a warning.
+    A small p says that some benchmark differs, perhaps only in its spread. A large p does not say
+    that none differs: gains and losses may cancel. 3 runs against 3 of one benchmark have no
+    two-sided p below 0.1. Benchmarks that one side lacks are left out of both scores. See
+    :doc:`/how-to/suites`.
 
     References
     ----------

@@ -76,44 +76,35 @@ def required_runs(
 ) -> xr.Dataset:
     """Find how many runs of every benchmark make the interval of the score ratio narrow.
 
-    The search takes the first runs of both sides, then one more of each at a time, until the
-    interval is no wider than `width` or the benchmark with fewest runs has no more. Further runs of
-    other benchmarks are not used, and a warning says so.
-
     Parameters
     ----------
     width : float
-        The width of the interval that is wanted, upper minus lower limit of the ratio: 0.02 for 2 %
-        of the baseline.
+        The width to reach, upper minus lower limit: 0.02 for 2 % of the baseline.
     start : int
         Runs to begin with, at least 2.
     times, baseline, dim, mean, weights, statistic, confidence_level, method, n_resamples
         As for `score_ratio_interval`.
     across, by, unit, levels, shared, rng, metric
-        As for `score_ratio_interval`; the timings are those of a pilot, a run is a unit.
+        As for `score_ratio_interval`, of a pilot; a run is a unit.
 
     Returns
     -------
     Dataset
         `required` (runs; NaN where the data do not suffice), `extrapolated` (the same, or an
-        extrapolation where the data do not suffice; NaN beyond ten million), `remark` (text: why
-        `required` is NaN, and what `extrapolated` rests on; "" otherwise), `n_candidate` and
-        `n_baseline` (runs a side, of the benchmark that has fewest), `suite_correlation` and
-        `suite_correlation_pvalue` as in `score_ratio_interval`, and along `runs`: `estimate`,
-        `lower`, `upper`, `width` (NaN beyond the smaller of the two).
+        extrapolation; NaN beyond ten million), `remark` (why `required` is NaN), `n_candidate` and
+        `n_baseline` (runs of the benchmark with fewest), `suite_correlation` and
+        `suite_correlation_pvalue` as in `score_ratio_interval`. Along `runs`: `estimate`, `lower`,
+        `upper`, `width`, all of unit 1.
 
     Raises
     ------
     ValueError
-        Fewer units than `start`; a width that is not positive; and what `score_ratio_interval`
-        raises.
+        Fewer units than `start`; as `score_ratio_interval`.
 
     Notes
     -----
-    Stopping at the first interval that is narrow enough favours intervals that are narrow by
-    chance: nominal 95 % intervals of one benchmark may cover 93 % (`stopping` has rules that keep
-    their level). The extrapolation shrinks the interval of all runs by the square root of the runs,
-    with the t quantile of their degrees of freedom.
+    The first narrow interval may be narrow by chance; `stopping` has rules that keep their level.
+    See :doc:`/how-to/suites`.
 
     References
     ----------
@@ -127,9 +118,8 @@ def required_runs(
     >>> nest = {"sizes": {"execution": 20}, "variances": {"execution": 1e-4}}
     >>> times = perfarray.simulate(**nest, dims=dims, rng=1)
     >>> plan = times.perf.required_runs("old", width=0.02).squeeze()
-    >>> required = int(plan["required"])
-    >>> required, [bool(plan["width"].sel(runs=runs) <= 0.02) for runs in (required - 1, required)]
-    (4, [False, True])
+    >>> plan["required"].item(), (plan["width"].sel(runs=[3, 4]) <= 0.02).values.tolist()
+    (4.0, [False, True])
     """
     matching.check_choices(mean, statistic, "two-sided", method, METHODS)
     check_standard_error(method, statistic)

@@ -57,23 +57,19 @@ def suite_score(
     across : str
         The dim averaged over.
     by : str, optional
-        A coordinate along `across`: a result for each of its values, along a dim of that name.
-        Default: `suite`, where benchmarks are of several suites.
+        A coordinate along `across`: one result for each value. Default: `suite`, if there are
+        several.
     mean : {"geometric", "harmonic", "arithmetic"}
         Over the benchmarks.
     weights : DataArray, Series, mapping or sequence, optional
-        How much each benchmark counts: a number that is not negative, by label of `across` or in
-        their order. Default: all alike.
+        How much each benchmark counts, by label of `across` or in their order. Default: all alike.
     statistic : {"mean", "median", "slower_median", "min", "best", "geometric"}
-        Of the runs of one benchmark, one value per unit; `best` is the minimum of times and the
-        maximum of rates, `slower_median` what SPEC publishes: the median, and of an even number of
-        runs the slower of the two in the middle.
+        Of the runs of one benchmark. `best` is the minimum of times and the maximum of rates;
+        `slower_median` is SPEC's: of an even number of runs, the slower of the middle two.
     unit : str, optional
-        The level whose repetitions are the runs, lower levels averaged first; default: the
-        outermost that a cell repeats.
+        The level whose repetitions are the runs. Default: the outermost that a cell repeats.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first (default: the repetition dims present); the variable(s) of a
-        Dataset (default: its `time`).
+        The nest, outermost first (default: the levels present); the variables (default: `time`).
 
     Returns
     -------
@@ -83,16 +79,14 @@ def suite_score(
     Raises
     ------
     ValueError
-        Unknown dims, levels or choices; values that are negative where logs or reciprocals are
-        taken; no benchmark that every cell has; weights that are missing, negative or all zero.
+        Unknown names; negative values with a geometric or harmonic mean; no benchmark that every
+        cell has; invalid weights.
 
     Notes
     -----
-    Benchmarks of several suites have a score for each suite, along `suite`. A cell that lacks a
-    benchmark of its named suite has none (NaN), and a warning names it. Where no suite is named,
-    benchmarks that some cell lacks are left out of every cell, and the weights of the others keep
-    their ratios. The attr `unmatched` names them, and `weights` holds the shares of the benchmarks
-    as JSON.
+    A cell that lacks a benchmark of its named suite has no score (NaN). Where no suite is named,
+    benchmarks that some cell lacks are left out of all. A warning and the attr `unmatched` name
+    them. See :doc:`/how-to/suites`.
 
     References
     ----------
@@ -206,72 +200,53 @@ def score_ratio_interval(
     times : DataArray or Dataset
         Timings; dims that are neither levels nor `across` broadcast.
     baseline, dim : label, DataArray or Dataset; str, optional
-        A label of `dim` (default: the one dim that holds it), or other timings, matched by label
-        except along repetitions.
+        A label of `dim` (default: the dim that holds it), or other timings, matched by label.
     mean, weights, statistic, across, by, unit, levels, metric
-        As for `suite_score`, without `slower_median`; repetitions of `unit` are independent.
-        Medians, minima and `best` have bootstrap limits only.
+        As for `suite_score`, without `slower_median`. Medians, minima and `best` need the
+        bootstrap.
     confidence_level : float
-        Between 0 and 1.
+        Of the limits.
     alternative : {"two-sided", "less", "greater"}
         "greater" gives [lower, inf), "less" (-inf, upper].
     method : {"t", "percentile", "basic", "bca"}
-        t on the log scale with Welch and Satterthwaite's degrees of freedom; or the bootstrap, with
-        units redrawn within every system and benchmark (percentiles as in the paper; basic; bias
-        corrected and accelerated).
+        t on the log scale with Welch's degrees of freedom; or the bootstrap of units.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
-        Bootstrap replicates, and their seed or the `rng_key` of an earlier result.
+        Bootstrap replicates; their seed, or the `rng_key` of a result.
     random_benchmarks : bool
-        Take the benchmarks as a sample of programs, which is another question (attr `question`).
-        "t" is then the paired t over benchmarks on log ratios, with benchmarks - 1 degrees of
-        freedom; the bootstrap redraws benchmarks, and units inside them.
+        Take the benchmarks as a sample of programs, which is another question.
     sensitivity : bool
-        Also give the answer without each benchmark in turn.
+        Add the answer without each benchmark.
     distribution : bool
-        Keep the `n_resamples` ratios that limits are read off.
+        Keep the ratios that the limits are read off.
     prior : {None, "suite"}
-        With "suite" the degrees of freedom rest on variances that are shrunk towards what the
-        suite's have in common, as in `compare`; the standard error stays, since all benchmarks are
-        in it. For "t" of fixed, independent benchmarks of equal weight.
+        "suite" shrinks variances for the degrees of freedom, as in `compare` ("t" only).
     shared : str or tuple of str, optional
-        Levels whose label is the same unit for every benchmark (one build serves the suite):
-        treated jointly. Default: `attrs["shared_levels"]`, else none, and the attr `benchmarks` of
-        the result says that independence was assumed.
+        Levels whose label is the same unit for every benchmark. Default: `attrs["shared_levels"]`.
     paired : str, optional
-        The outermost level, when its units match between the two systems; benchmarks are then
-        averaged inside each pair of units.
+        The outermost level, if its units match between the two systems.
     censored : {"bound", "drop"}
-        Count stopped runs as at least their limit, with an open limit of the ratio where nothing is
-        known; or leave them out.
+        Count stopped runs as at least their limit, or leave them out.
 
     Returns
     -------
     Dataset
         `estimate` = candidate / baseline, `lower`, `upper`, `standard_error` (of the log ratio),
-        `df` (NaN for the bootstrap), `pvalue` (of "the ratio is 1", against `alternative`), `n`
-        (units behind the benchmark that has fewest, or benchmarks where those are the sample),
-        `suite_benchmarks` (measured on both sides), and `suite_correlation`, the mean correlation
-        between benchmarks of their units, with `suite_correlation_pvalue` (NaN where units are
-        shared or paired). With `sensitivity`, along `across`: `estimate_without`, `lower_without`,
-        `upper_without`. With `distribution`, along `replicate`: `distribution`, the ratios of the
-        redrawn scores (for "t" equally probable places).
+        `df` (NaN for the bootstrap), `pvalue` of "the ratio is 1", `n` (units of the benchmark with
+        fewest, or sampled benchmarks), `suite_benchmarks` (measured on both sides),
+        `suite_correlation` of units between benchmarks with `suite_correlation_pvalue` (NaN if
+        shared or paired); all of unit 1. With `sensitivity`, along `across`: `estimate_without`,
+        `lower_without`, `upper_without`. With `distribution`, along `replicate`: `distribution`.
 
     Raises
     ------
     ValueError
-        Unknown dims, levels, labels or choices; units that differ; values that are negative;
-        `method="t"` with a median, a minimum or `best` of fixed benchmarks; weights that are
-        missing, negative or all zero.
+        Unknown names; units that differ; negative values; "t" with a median, a minimum or `best`;
+        invalid weights.
 
     Notes
     -----
-    With few runs, prefer t to the bootstrap, whose limits are too narrow; "How to compare two
-    systems over a whole suite" in the documentation has the coverage of both. Runs that are equal
-    by rounding show no variation: where they are equal in every benchmark, the limits coincide. A
-    weighted sample of benchmarks is assumed to vary alike, whatever the weights. Benchmarks that
-    one side lacks are left out of both scores, and named in the attr `unmatched` and in one
-    warning. Benchmarks of several suites have a ratio for each, along `suite`. Sharing and pairing
-    change the limits, not the estimate.
+    With few runs, use t: bootstrap limits are too narrow. Benchmarks that one side lacks are left
+    out of both scores; a warning and the attr `unmatched` name them. See :doc:`/how-to/suites`.
 
     References
     ----------
@@ -280,13 +255,14 @@ def score_ratio_interval(
 
     Examples
     --------
+    The geometric mean of 0.8 and 0.9 is 0.849.
+
     >>> import perfarray
-    >>> fft = {"old": [10.0, 10.2, 9.8], "new": [8.0, 8.1, 7.9]}
-    >>> sort = {"old": [5.0, 5.1, 4.9], "new": [4.5, 4.6, 4.4]}
-    >>> samples = {"fft": list(fft.values()), "sort": list(sort.values())}
-    >>> times = perfarray.from_samples(samples, dim="benchmark", level=("version", "execution"))
-    >>> times = times.assign_coords(version=["old", "new"])
-    >>> ratio = times.perf.score_ratio_interval("old")
+    >>> fft, sort = [[10.0, 10.2, 9.8], [8.0, 8.1, 7.9]], [[5.0, 5.1, 4.9], [4.5, 4.6, 4.4]]
+    >>> times = perfarray.from_samples(
+    ...     {"fft": fft, "sort": sort}, dim="benchmark", level=("version", "execution")
+    ... )
+    >>> ratio = times.assign_coords(version=["old", "new"]).perf.score_ratio_interval("old")
     >>> [round(ratio[name].item(), 3) for name in ("lower", "estimate", "upper")]
     [0.827, 0.849, 0.871]
     """

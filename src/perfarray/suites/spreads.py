@@ -61,32 +61,26 @@ def relative_variation(
     times, mean, weights, across, by, value, shared, levels, rng, metric
         As for `score_distribution`.
     method : {"exact", "monte_carlo"}
-        The standard deviation of the bootstrap distribution itself, or of `n_resamples` draws from
-        it, as in the paper. With "exact", cells without a closed form are drawn, too, and a note
-        says so.
+        The standard deviation of the bootstrap distribution itself, or of `n_resamples` draws, as
+        in the paper. With "exact", cells without a closed form are drawn, too, and a note says so.
     n_resamples : int, optional
-        Redrawn experiments. Default: 500 with "monte_carlo"; with "exact", where there is no closed
-        form, 500 to 10,000, so that the Monte Carlo standard error is 2 % of the standard
-        deviation.
+        Redrawn experiments. Default: 500; of drawn cells with "exact", as many (500 to 10,000) as
+        reach a Monte Carlo error of 2 %.
     statistic : {"median", "mean", "min", "best", "geometric"}
         The summary of one benchmark's runs; `best` is the minimum of times and the maximum of
         rates.
     unit : str, optional
-        The level whose repetitions are redrawn, those of levels above it pooled; default: the
-        outermost that a cell repeats.
+        The level whose repetitions are redrawn. Default: the outermost that a cell repeats.
     progress : bool, optional
-        Show a progress bar that counts cells; a lazy result has none. Default: in a terminal or a
-        notebook, after a second.
+        Show a progress bar. Default: in a terminal or a notebook, after a second.
 
     Returns
     -------
     Dataset
-        `performance` (the score: the mean over benchmarks of the statistic) and
-        `standard_deviation` in the units of the data, `relative_variation` = standard deviation /
-        performance (NaN with one unit), `monte_carlo_error` (the standard error of the deviation by
-        chance, as a share of it), `n`, the units of the benchmark with the fewest, `drawn`: whether
-        the spread comes from random numbers, and `suite_correlation` and `suite_correlation_pvalue`
-        as in `score_ratio_interval`.
+        `performance` (the score) and `standard_deviation` in the units of the data;
+        `relative_variation`, their ratio (NaN with one unit); `monte_carlo_error`, relative, of the
+        deviation; `n`, the units of the benchmark with the fewest; `drawn`, whether random numbers
+        were used; `suite_correlation` and `suite_correlation_pvalue` as in `score_ratio_interval`.
 
     Raises
     ------
@@ -95,18 +89,9 @@ def relative_variation(
 
     Notes
     -----
-    Several suites and cells that lack benchmarks are as in `score_distribution`.
-
-    An experiment is redrawn as the bootstrap does: as many outermost units as there are, with
-    replacement, in each benchmark (units that are shared, for all benchmarks at once). The median
-    of three runs is then the lowest, middle and highest with weights 7/27, 13/27 and 7/27; the
-    weights of n runs follow from the binomial distribution, and the standard deviation of a
-    geometric mean from the moments :math:`E[G^k] = \prod_b \sum_j p_j x_{(j)}^{k/B}`. Closed forms
-    exist for geometric and arithmetic means of medians, minima and maxima of any number of
-    single-run units, of means on the scale of the mean, and of any statistic of up to 8 units; and
-    for up to 8 shared units. Geometric means of means have a series, taken where its error is below
-    a thousandth. The bootstrap variance of a median of three runs is 1.2 times the true one. Ties
-    by rounding can make it zero.
+    The bootstrap variance of a median of three runs is 1.2 times the true one. Ties by rounding can
+    make it zero. :doc:`/how-to/score_distributions` has the closed forms, and the rules for several
+    suites and cells that lack benchmarks.
 
     References
     ----------

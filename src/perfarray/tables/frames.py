@@ -64,55 +64,45 @@ def to_timings(
         One row per measurement. An Arrow table is any object with the Arrow PyCapsule interface
         (pyarrow, Polars, DuckDB).
     value : str or mapping, optional
-        The column with the measurements; or a mapping of metric names to columns. Default: the
-        columns that a CSV file is read by (`time`, `time_ms`, `cpu_time`, `energy`, `throughput`,
-        ...), their units from their names or from a column `unit`.
+        The column with the measurements, or a mapping of metric names to columns. Default: those
+        that a CSV file is read by (`time`, `time_ms`, `energy`, ...).
     units : str or mapping
-        Their unit, or one per metric. Times (ns, us, ms, s, min, h) are converted to seconds. What
-        is called `score`, `score_rate`, `score_speed` or `ratio` has no unit where this is `"s"`; a
-        mapping such as `{"score": "s"}` says otherwise.
+        Their unit, or one per metric. Times (ns, us, ms, s, min, h) are converted to seconds. A
+        `score` or `ratio` has no unit where this is `"s"`.
     better : {"lower", "higher"} or mapping, optional
-        Which direction is good, or one per metric; default: higher for rates such as `ops/s` and
-        for scores, lower for all else.
+        Which direction is good, or one per metric. Default: higher for rates and scores, else
+        lower.
     level : str
         The level that rows are numbered along when no column tells repetitions apart.
     shared : str or sequence of str, optional
-        Levels whose labels are the same unit for every benchmark (build 3 of one is build 3 of the
-        other); default: `frame.attrs["shared_levels"]`. Their labels keep their place, with NaN
-        where one is missing.
+        Levels whose label is the same unit for every benchmark. Default:
+        `frame.attrs["shared_levels"]`.
     **dims : str
-        Dim names and the columns that hold their labels, as in `benchmark="program"`. Columns
-        already named like a usual dim (benchmark, machine, version, compiler, flags, tuning,
-        jvm_args, file, binary, session, execution, iteration) are taken as such.
+        Dim names and the columns that hold their labels, as in `benchmark="program"`. Columns named
+        like a usual dim or level are taken as such.
 
     Returns
     -------
     Dataset
-        One variable per metric; a column that is called after its unit (`ms`, `time_ns`) becomes
-        `time`, in seconds. Repetition labels are renumbered from 0 within their parent; ragged runs
-        are padded with NaN. Columns named `warmup`, `censored`, `failed` or `copied` become boolean
-        coordinates. `censored_at`, the limit at which a run was stopped (in the unit of the first
-        metric), is converted as that is. An exit code other than 0 marks a failed run. Durations
-        (timedelta) have their own unit. Infinite values count as not measured.
+        One variable per metric, times in seconds. Repetition labels are renumbered from 0 within
+        their parent, except of shared levels; ragged runs are padded with NaN. Columns named
+        `warmup`, `censored`, `failed` or `copied` become boolean coordinates. `censored_at`, the
+        limit of a stopped run, has the unit of the first metric. An exit code other than 0 marks a
+        failed run. Infinite values count as not measured.
 
     Raises
     ------
     ValueError
-        Missing columns; values that are not numbers, or below 0; rows that repeat a cell while
-        every repetition is named; a column that looks like a numbering of repetitions, or whose
-        role cannot be decided.
+        Missing columns; values that are not numbers, or below 0; rows that repeat a cell; a column
+        whose role cannot be decided.
     TypeError
         Anything but a table.
 
     Notes
     -----
-    Columns that nobody named: a text is a dim, crossed or nested, unless it is blank in some rows
-    or cuts combinations of the others into unequal numbers of runs. A whole number is a dim where
-    it cuts the combinations of the texts into cells of as many runs, but for lost ones; a measured
-    quantity (`max_rss_kb`, `page_faults`, `energy [J]`) is not. A column that is a function of dims
-    or repetitions is a coordinate along these; the others stay beside the values. The note
-    `unclaimed_column` lists both kinds, and a keyword, as in `threads="threads"`, makes any column
-    a dim.
+    A column that no argument names becomes a dim if it cuts the rows into cells of equally many
+    runs, else a coordinate or a variable. The note `unclaimed_column` lists them, and
+    `threads="threads"` makes a column a dim. :doc:`/formats` has the rules.
 
     Examples
     --------
@@ -213,7 +203,7 @@ def from_samples(
     units : str
         The unit of the values; times are converted to seconds.
     better : {"lower", "higher"}, optional
-        Which direction is good; default: higher for rates such as `ops/s`, lower for all else.
+        Which direction is good. Default: higher for rates such as `ops/s`, lower for all else.
 
     Returns
     -------

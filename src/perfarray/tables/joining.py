@@ -31,25 +31,24 @@ def join(first: Data, second: Data, /, *others: Data, along: str | None = None) 
     Parameters
     ----------
     first, second, *others : DataArray or Dataset
-        Timings. A label that only tells them apart may be a coordinate without a dim,
-        `times.assign_coords(version="new")`: it becomes a dim.
+        Timings. A label that tells them apart may be a coordinate without a dim,
+        `times.assign_coords(version="new")`.
     along : {"binary", "session", "execution", "iteration"}, optional
-        The level along which repetitions go on from one of them to the next; of those without that
-        level each is one repetition. Default: no cell may be measured in several.
+        The level along which repetitions go on from one to the next. Default: no cell may be
+        measured in several.
 
     Returns
     -------
     Dataset
         Over the labels of all, in order of first appearance; NaN where nothing was measured.
-        Repetitions along `along` are renumbered from 0, so that one number stands for the same one
-        of the timings everywhere; those of other levels keep their labels. Descriptors lie on the
-        dims they vary over; what one of the timings does not say is `"unknown"`.
+        Repetitions along `along` are renumbered from 0; other levels keep their labels. Descriptors
+        lie on the dims they vary over; what one of the timings does not say is `"unknown"`.
 
     Raises
     ------
     ValueError
-        When a cell was measured in several of them and `along` does not tell these apart, when a
-        dim of one has no label in another, or when a metric differs in unit or direction.
+        A cell that was measured in several of them, without `along`; a dim that one has and another
+        lacks; a metric that differs in unit or direction.
 
     Notes
     -----

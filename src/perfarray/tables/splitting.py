@@ -50,7 +50,7 @@ def split_labels(times: Data, pattern: str, *, dim: str = BENCHMARK) -> xr.Datas
     Examples
     --------
     >>> import perfarray
-    >>> runs = {"BM_std_sort/8": [8.0, 8.2], "BM_mine_sort/8": [4.0, 4.1]}
+    >>> runs = {"BM_std_sort/8": [8.0, 8.2, 8.1], "BM_mine_sort/8": [4.0, 4.1, 4.0]}
     >>> times = perfarray.from_samples(runs, dim="benchmark")
     >>> families = perfarray.split_labels(times, "BM_{version}_sort/*")
     >>> families.perf.compare("std")["estimate"].round(2).item()

@@ -39,8 +39,7 @@ def counts(
     times : DataArray or Dataset
         Timings: any array with at least one repetition dim.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first (default: the repetition dims present); the variable(s) of a
-        Dataset (default: its `time`).
+        The nest, outermost first (default: the levels present); the variables (default: `time`).
     censored : {"drop", "bound"}
         Whether runs stopped at a limit are left out, or count as they do in a comparison.
 

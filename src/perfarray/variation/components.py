@@ -64,21 +64,20 @@ def variance_components(
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings with one or more repetition dims; ragged ones padded with NaN. All other dims
-        broadcast.
+        Timings; dims that are not levels broadcast.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first; the variable(s) of a Dataset.
+        The nest, outermost first (default: the levels present); the variables (default: `time`).
     method : {"anova", "reml", "ml"}
         Nested analysis of variance, unbiased; restricted maximum likelihood, more precise on ragged
-        data and never negative; maximum likelihood, for comparison with other software.
+        data and never negative; maximum likelihood.
     negative : {"keep", "zero", "merge"}
-        Report a negative component of an analysis of variance, set it to zero, or merge its level
-        into the level below and estimate again. The outermost level is never merged.
+        Keep a negative component of an analysis of variance, set it to zero, or merge its level
+        into the level below.
     limits : {"normal", "jackknife"}
-        Limits of an analysis of variance for normal effects, or with the degrees of freedom that
-        the data show.
+        Of an analysis of variance: for normal effects, or with the degrees of freedom that the data
+        show.
     confidence_level : float
-        Of the intervals of the components, between 0 and 1.
+        Of the intervals.
 
     Returns
     -------
@@ -86,32 +85,31 @@ def variance_components(
         Along `level`, outermost first: `variance` (component :math:`T_i^2`, squared units) with
         `lower`, `upper` and `variance_standard_error`; `level_variance` (:math:`S_i^2`, which
         contains the levels below); `share`; `coefficient_of_variation` and
-        `level_coefficient_of_variation`, relative to the mean; `repetitions` in one parent;
-        `merged`; `carried_by`, `carried_share`, `carried_pvalue`, one or two outermost units that
-        cause most of the level's spread; `unevenness`. Without it: `mean`, its `standard_error` and
-        `df`; `total_coefficient_of_variation`; by likelihood `criterion`.
+        `level_coefficient_of_variation`; `repetitions` in one parent; `merged`; `carried_by`,
+        `carried_share`, `carried_pvalue`: units that cause most of the spread; `unevenness`. Per
+        cell: `mean`, its `standard_error` and `df`; `total_coefficient_of_variation`; by likelihood
+        `criterion`.
 
     Raises
     ------
     ValueError
-        Unknown levels, methods or dims; a confidence level outside 0 to 1; a level split over
-        chunks.
+        Unknown names; a confidence level outside 0 to 1; a level split over chunks.
 
     Notes
     -----
-    A level with a single repetition everywhere is NaN: the level above contains it. Timings are
-    seldom normal; see :doc:`/how-to/variance_components` for coverage.
+    A level with a single repetition everywhere is NaN: the level above contains it. Limits assume
+    normal effects; :doc:`/how-to/variance_components` has their coverage.
 
     References
     ----------
     T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals",
     2012, section 6.1, tables III and IV. S. R. Searle, G. Casella, C. E. McCulloch, "Variance
-    Components", 1992, chapters 5 and 6. R. K. Burdick, F. A. Graybill, "Confidence Intervals on
-    Variance Components", 1992, chapters 3 to 5.
+    Components", 1992. R. K. Burdick, F. A. Graybill, "Confidence Intervals on Variance Components",
+    1992.
 
     Examples
     --------
-    Table III of Kalibera and Jones: three binaries, two executions each, two iterations each.
+    Table III of Kalibera and Jones.
 
     >>> import xarray as xr, perfarray
     >>> table = [[[9, 5], [8, 3]], [[10, 6], [7, 11]], [[1, 12], [2, 4]]]

@@ -48,11 +48,10 @@ def run_estimate(
         is the minimum of 3 to 5 runs on a lightly loaded machine; `estimator_stability` says
         whether that holds for yours.
     value : str, optional
-        The level whose repetitions are runs; lower levels are averaged first. Default: `execution`,
-        else the lowest level.
+        The level whose repetitions are runs; lower ones are averaged. Default: `execution`, else
+        the lowest.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first (default: the repetition dims present); the variable(s) of a
-        Dataset (default: its `time`).
+        The nest, outermost first (default: the levels present); the variables (default: `time`).
 
     Returns
     -------
@@ -126,23 +125,20 @@ def estimator_stability(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Show how much an estimate of the run time varies between groups of few runs.
-
-    All groups of k consecutive runs, rotating round the end, give one estimate each: the paper's
-    tables 1 and 2.
+    """Show how much an estimate of the run time varies between groups of few consecutive runs.
 
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings, along the levels in the order in which they were taken.
+        Timings, in the order in which they were taken.
     group_sizes : sequence of int
         Runs in a group.
     statistics : str or sequence of {"mean", "median", "quartile", "min", "best"}
         The estimators, as for `run_estimate`.
     difference : float
-        A relative difference of two programs that should be told apart, 0.01 for 1 %.
+        A relative difference of two programs to tell apart, 0.01 for 1 %.
     deviations : float
-        How many standard deviations two estimates must lie apart to be called distinct.
+        How many standard deviations apart estimates are called distinct.
     value, levels, metric
         As for `run_estimate`.
 
@@ -150,20 +146,19 @@ def estimator_stability(
     -------
     Dataset
         Along `group_size` and `statistic`: `estimate`, the mean over the groups (units of the
-        data); `relative_standard_deviation`, the paper's; `adjusted_standard_deviation`, that if
-        groups did not overlap, NaN for groups of more than half of the runs. Along `statistic`:
-        `required_group_size`, from which on the adjusted deviations stay within `difference`. `n`:
-        runs.
+        data); `relative_standard_deviation`, the paper's; `adjusted_standard_deviation`, that
+        without overlap (NaN beyond half of the runs). Along `statistic`: `required_group_size`,
+        from which on adjusted deviations stay within `difference`. `n`: runs.
 
     Raises
     ------
     ValueError
-        Unknown levels, statistics or value; group sizes that are not whole numbers.
+        Unknown names; group sizes that are not whole numbers.
 
     Notes
     -----
-    Overlapping groups understate the deviation where k comes near n. The minimum is not for
-    comparing means: a rare fast run decides it. See :doc:`/how-to/which_number`.
+    Overlapping groups understate the deviation where k comes near n. See
+    :doc:`/how-to/which_number`.
 
     References
     ----------

@@ -40,44 +40,40 @@ def ordering_stability(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Show how often an estimate from few runs puts two programs in the order of all runs.
-
-    Each group of k consecutive runs of the candidate, rotating round the end, is compared with each
-    such group of the baseline.
+    """Show how often few runs put two programs in the order of all runs.
 
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings, along the levels in the order in which they were taken.
+        Timings, in the order in which they were taken.
     baseline, dim : label, DataArray or Dataset; str, optional
-        A label of `dim` (default: the one dim that holds it), or other timings.
+        A label of `dim` (default: the dim that holds it), or other timings, matched by label.
     group_sizes : sequence of int
-        Runs in a group.
+        Consecutive runs in a group.
     statistics : str or sequence of {"mean", "median", "quartile", "min", "best"}
-        The estimators, as for `run_estimate`.
+        As for `run_estimate`.
     share : float
-        How often groups have to be right to be large enough.
+        How often groups have to be right.
     value, levels, metric
         As for `run_estimate`.
 
     Returns
     -------
     Dataset
-        Along `group_size` and `statistic`: `right`, the share of pairs of groups in the order of
-        all runs, ties half; NaN for groups of more than half of the runs. Along `statistic`:
-        `required`, the smallest size from which on `right` is at least `share`, and `ratio`,
-        candidate / baseline from all runs. `pvalue` of equal means (Welch's); `n`: runs on the
-        smaller side.
+        Along `group_size` and `statistic`: `right`, the share of pairs of groups in that order (NaN
+        beyond half of the runs). Along `statistic`: `required`, the smallest size that is right
+        often enough, and `ratio`, candidate / baseline. `pvalue` of equal means (Welch's); `n`,
+        runs on the smaller side.
 
     Raises
     ------
     ValueError
-        Unknown dims, levels, labels, statistics or value; group sizes that are not whole numbers.
+        Unknown names; group sizes that are not whole numbers.
 
     Notes
     -----
-    The same runs make the groups and the order: for equal programs the share is above one half.
-    Notes name the cells whose means do not differ at 5 %.
+    Equal programs have shares above 0.5, since the same runs make the order. See
+    :doc:`/how-to/which_number`.
 
     References
     ----------
@@ -86,15 +82,13 @@ def ordering_stability(
 
     Examples
     --------
-    The fast runs differ, and one run in three is disturbed: the minimum of three is always right.
+    One run in three is disturbed: the minimum of three is always right.
 
     >>> import perfarray
-    >>> samples = {"old": [3.0, 3.1, 5.0] * 4, "new": [2.0, 2.1, 4.0] * 4}
-    >>> times = perfarray.from_samples(samples)
-    >>> options = {"group_sizes": (1, 3), "statistics": ("mean", "min")}
-    >>> orders = times.perf.ordering_stability("old", **options).squeeze("version")
-    >>> orders["right"].round(3).values.tolist()
-    [[0.778, 0.778], [1.0, 1.0]]
+    >>> times = perfarray.from_samples({"old": [3.0, 3.1, 5.0] * 4, "new": [2.0, 2.1, 4.0] * 4})
+    >>> orders = times.perf.ordering_stability("old", group_sizes=(1, 3), statistics="min")
+    >>> orders["right"].round(3).values.ravel().tolist()
+    [0.778, 1.0]
     """
     sizes, names = check_groups(group_sizes, statistics)
     check_share(share, "share", example="0.95")

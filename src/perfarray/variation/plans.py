@@ -75,62 +75,54 @@ def plan_repetitions(
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings of a pilot experiment, repeated at every level. Each cell of the other dims gets a
-        plan of its own. Or what `variance_components` or `from_components` returned.
+        Timings of a pilot; or a result of `variance_components` or `from_components`.
     baseline : label, DataArray or Dataset, optional
-        Plan for the ratio to it: both systems get the same counts, and the price is that of both.
+        Plan for the ratio to it, with the same counts for both systems.
     dim : str, optional
-        The dim compared; default: the one that holds the baseline's label.
+        The dim compared.
     costs : mapping of str to float, array or DataArray
-        The price of one more repetition of a level, beyond what lies inside it. Arrays lie over
-        `benchmark`. Default: what the files say; an iteration costs 1, or its mean time.
+        The price of one more repetition of a level, without what lies inside it. Default: from the
+        files; an iteration costs 1, or its mean time.
     levels, metric : str or sequence of str, optional
-        The nest, outermost first; the variable(s) of a Dataset.
+        The nest, outermost first (default: the levels present); the variables (default: `time`).
     budget, half_width : float
-        What may be spent, in `cost_units`, or the relative half-width to reach (0.01 for 1 %). With
-        neither, only the counts below the outermost level are planned.
+        What may be spent, in `cost_units`, or the relative half-width to reach.
     assurance : float, optional
-        The share of experiments whose half-width is at most the planned one. None: the half-width
-        at the variances estimated, as in the paper.
+        The share of experiments that reach the half-width. None: as in the paper, about half.
     cost_units : {"iterations", "s"}
         The unit of costs and budget.
     variances : {"unbiased", "biased"}
-        The components T_i^2, or S_i^2, which ask for more at the outer levels.
+        The components T_i^2, or S_i^2, which ask for more at outer levels.
     limits : {"normal", "jackknife"}
         The pilot's uncertainty, as for `variance_components`.
     min_units : int
-        The fewest repetitions of the outermost level, at least 2.
+        The fewest repetitions of the outermost level.
     confidence_level : float
-        Of the interval that is promised.
+        Of the interval that is planned.
     negative : {"merge", "zero"}
-        Merge the level of a negative component into the level below, or set it to zero.
+        Merge the level of a negative component into the one below, or set it to zero.
     across, prior : str; {None, "suite"}
-        With "suite" the variances are shrunk towards those of all benchmarks (dim `across`).
+        "suite" shrinks the variance of each benchmark (dim `across`) as in `compare`.
 
     Returns
     -------
     Dataset
         Along `level`: `repetitions` (inside one parent), `unrounded` (equation 14), `merged`;
-        `already`, the pilot's repetitions; `more`, the units still to be run; `variance` (relative
-        component) and `level_cost` (of one more repetition), which the plan is made from. Per cell:
-        `cost`; `half_width`, relative; `half_width_lower` and `half_width_upper`, at either limit
-        of the outermost component; `more_half_width`, with the pilot's data; `default_half_width`,
-        of the one-level experiment at the same cost; `least_budget`, which buys `min_units`; `n`;
-        `advice`.
+        `already`, the pilot's; `more`, still to be run; `variance` (relative) and `level_cost`,
+        which the plan is made from. Per cell: `cost`; `half_width`, relative, with
+        `half_width_lower` and `half_width_upper`; `more_half_width`, with the pilot's data;
+        `default_half_width`, at the same cost with one iteration per execution; `least_budget`,
+        which buys `min_units`; `n`; `advice`. Costs are in `cost_units`.
 
     Raises
     ------
     ValueError
-        A budget and a half-width; a level without a price; a budget that does not buy `min_units`;
-        unknown dims, labels or choices.
-
-    See Also
-    --------
-    plan_suite : benchmarks planned together, one build for all of them
+        A budget and a half-width; a level without a price; too small a budget; unknown names.
 
     Notes
     -----
-    A plan is as good as its pilot. See :doc:`/how-to/how_many_repetitions`.
+    A plan is as good as its pilot. Without a budget or a half-width only the inner counts are
+    planned. See :doc:`/how-to/how_many_repetitions`.
 
     References
     ----------
@@ -145,8 +137,6 @@ def plan_repetitions(
     >>> table = [[[9, 5], [8, 3]], [[10, 6], [7, 11]], [[1, 12], [2, 4]]]
     >>> times = xr.DataArray(table, dims=("binary", "execution", "iteration"), name="time")
     >>> plan = times.perf.plan_repetitions(costs={"binary": 0, "execution": 10}, budget=580)
-    >>> plan["unrounded"].round(2).sel(level="iteration").item()
-    18.25
     >>> plan["repetitions"].to_series().to_dict(), plan["cost"].item()
     ({'binary': 23.0, 'execution': 1.0, 'iteration': 15.0}, 575.0)
     """

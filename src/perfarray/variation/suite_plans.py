@@ -72,51 +72,44 @@ def plan_suite(
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings of a pilot experiment. Dims that are neither levels nor `across` get plans of their
-        own.
+        Timings of a pilot. Dims that are neither levels nor `across` get plans of their own.
     baseline : label, DataArray or Dataset, optional
-        Plan for the ratio to it; each system gets its own counts, and both share the budget.
+        Plan for the ratio to it; each system gets its counts, and both share the budget.
     dim, levels, assurance, min_units, confidence_level, negative, prior, metric
         As for `plan_repetitions`.
     costs : mapping of str to float, array or DataArray
-        Seconds it takes to start one more repetition of a level: one number for a build, a number
-        or one per benchmark for an execution. An iteration takes its mean time.
+        Seconds to start one more repetition: a number, or one per benchmark for an execution. An
+        iteration takes its mean time.
     budget, half_width : float
-        Exactly one: the seconds the experiment may take, or the relative half-width to reach.
+        Exactly one: the seconds to spend, or the relative half-width to reach.
     across : str
         The dim of the benchmarks.
     weights : DataArray, Series, mapping or sequence, optional
-        The weight of each benchmark in the geometric mean. 0 leaves a benchmark out.
+        The weight of each benchmark in the geometric mean; 0 leaves one out.
     shared : str or tuple of str, optional
-        The outermost level, whose units serve every benchmark, in the pilot too; or several from
-        the outside in. None: nothing but the budget. "auto": builds, if the nest has any; those of
-        the pilot were shared if `attrs["shared_levels"]` says so.
+        The outermost levels whose units serve every benchmark. None: only the budget is shared.
+        "auto": builds, if the nest has any.
     correlation : float, optional
-        Of a unit's effects between benchmarks, 0 to 1. Default: what the pilot shows, where its
-        units are shared; else 0.
+        Of a unit's effects between benchmarks, 0 to 1. Default: the pilot's, where its units are
+        shared; else 0.
     paired : str, optional
-        The outermost level, where unit j of both systems are a pair. Both systems get the same
-        units.
+        The outermost level, if its units match between the two systems.
 
     Returns
     -------
     Dataset
         Along `across` and `level`: `repetitions` (inside one parent), `unrounded`, `merged`,
-        `already`, `more`, `variance` (of the log of the geometric mean) and `level_cost`; with a
-        baseline, its counts and prices as `baseline_repetitions`, ... Along `across`: `seconds`,
-        the benchmark's own part of the cost. Per cell, as for `plan_repetitions`: `cost`,
-        `half_width`, `half_width_lower`, `half_width_upper`, `more_half_width`,
-        `default_half_width` (one of everything on each build), `least_budget`, `n`, `advice`.
+        `already`, `more`, `variance` (of the log of the geometric mean) and `level_cost` (s); with
+        a baseline also `baseline_repetitions`, ... Along `across`: `seconds`, the cost of the
+        benchmark. Per cell, as for `plan_repetitions`: `cost`, `half_width`, `half_width_lower`,
+        `half_width_upper`, `more_half_width`, `default_half_width` (one of everything on each
+        build), `least_budget`, `n`, `advice`.
 
     Raises
     ------
     ValueError
         As `plan_repetitions`; `shared` levels that are not the outermost, or whose price differs
         between benchmarks; no dim `across`; `paired` without a baseline.
-
-    See Also
-    --------
-    plan_repetitions : each benchmark by itself
 
     Notes
     -----
@@ -135,7 +128,6 @@ def plan_suite(
     ...     sizes={"binary": 15, "execution": 5, "iteration": 5},
     ...     variances={"binary": 4e-4, "execution": 1e-4, "iteration": 1e-4},
     ...     dims={"benchmark": ["fft", "sort"]},
-    ...     shared={"binary": 0.5},
     ...     rng=1,
     ... )
     >>> plan = times.perf.plan_suite(costs={"binary": 60.0, "execution": 2.0}, budget=3600.0)

@@ -242,7 +242,7 @@ def counts(text: str) -> ProcessorCounts:
     Examples
     --------
     >>> counts("12 cores, 2 chips, 6 cores/chip, 2 threads/core")
-    Counts(cores=12, chips=2, cores_per_chip=6, threads_per_core=2)
+    ProcessorCounts(cores=12, chips=2, cores_per_chip=6, threads_per_core=2)
     """
     matches = ((name, pattern.search(text)) for name, pattern in COUNTS.items())
     return ProcessorCounts(
