@@ -164,9 +164,10 @@ def test_names_of_each_tool():
     assert "'^(BenchmarkA|BenchmarkB)$|^BenchmarkC$/^n=1$' > x-$i.txt" in rerun_command(
         "go", ["A[pkg=p]", "B", "C/n=1[pkg=q]", "A"], 2, **words
     )
-    assert r"'^(org\.b\.copy)$'" in rerun_command(
-        "jmh", ["org.b.copy[n=1,mode=avgt]", "org.b.copy[n=2,mode=avgt]"], 2, **words
-    )
+    labels = ["org.b.copy[n=1,mode=avgt]", "org.b.copy[n=8 k,mode=avgt]"]
+    assert r"'^(org\.b\.copy)$' -p 'n=1,8 k' -rf" in rerun_command("jmh", labels, 2, **words)
+    labels = ["org.b.copy[n=1,2]"]  # one param, n = "1,2"
+    assert r"'^(org\.b\.copy)$' -rf" in rerun_command("jmh", labels, 2, **words)
     assert "pytest --benchmark-json=x-$i.json -k 'a or b';" in rerun_command(
         "pytest_benchmark", ["a", "b"], 2, **words
     )
@@ -217,7 +218,7 @@ def test_lines_of_a_tool_can_be_pasted(tmp_path):
     )
     run(*words, "--threshold", "1%")
     text = plan.read_text()
-    assert text.startswith("# Further sessions of either side, by perfarray. A change as large as ")
+    assert text.startswith("# Further sessions of each side, by perfarray. A change as large as ")
     assert "\x1b" not in text
     assert "# Left out, with control characters in their names: 1" in text
     lines = [line for line in text.splitlines() if not line.startswith("#")]
@@ -260,3 +261,19 @@ def test_families_have_no_names_in_the_tool(tmp_path):
     )  # fmt: skip
     assert "./bench" not in plan.read_text()
     assert rows_of(plan)
+
+
+def test_what_a_side_lacks_is_not_planned(tmp_path):
+    """Of several candidates, a benchmark is run again for those that have it; one unit a side has
+    no forecast, which the file says."""
+    old, new = sides(tmp_path, {"near": 1.004, "once": 1.1, "slower": 1.3})
+    other = write(tmp_path / "other.csv", {"near": (1.0, 1.1, 0.9), "third": (1.0, 1.1)})
+    rows = [line for line in new.read_text().splitlines() if not line.startswith('"once",')]
+    new.write_text("\n".join([*rows, '"once",0,0,1.1']) + "\n")
+    plan = tmp_path / "plan"
+    run("compare", old, new, other, "--plan", plan)
+    text = plan.read_text()
+    assert "third" not in text
+    assert "slower" not in text
+    assert "No number is known; begin with a few more: once\n" in text
+    assert "near" in text

@@ -1,6 +1,7 @@
 """Files of reruns: which benchmarks to measure again and how often, as lines for a shell."""
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, cast
@@ -11,7 +12,7 @@ import perfarray
 from perfarray.cli.forms import Form
 from perfarray.cli.options import Selection, percent
 from perfarray.cli.problems import counted, reporting
-from perfarray.cli.reading import PROGRAM, Sides
+from perfarray.cli.reading import NEW, OLD, PROGRAM, Sides
 from perfarray.conventions import BENCHMARK, METRIC, plural
 from perfarray.timings.processes import rerun_command
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 POWER: Final = 0.9  # of verdicts on the changes that reruns are planned for
 MAX_NAMES: Final = 8  # names in a comment
+PLAIN: Final = re.compile(r"\w[\w.-]*", re.ASCII)  # what a shell takes as it is
 MAX_BATCH: Final = 200  # names in a command: its length is limited
 
 PlanFile = Annotated[
@@ -90,7 +92,8 @@ def undecided(result: "xr.Dataset", sides: Sides, nest: Mapping[str, Any]) -> Re
     # Beyond the last number of units, the number is as good as infinite.
     units = units.where(units.notnull() | seen.isnull().all("units"), math.inf)
     further = (units - result["n"]).clip(0)
-    units_by_name = _largest(further, result["verdict"] == "inconclusive")
+    is_open = (result["verdict"] == "inconclusive") & (result["n"] > 0)
+    units_by_name = _largest(further, is_open)
     if units_by_name and sides.dim == PROGRAM:  # the baseline is one of the benchmarks
         units_by_name[str(sides.baseline)] = max(units_by_name.values())
     has_threshold = attrs["threshold"] > 0 or "threshold" in result
@@ -154,7 +157,8 @@ def write_plan(
     # The tool does not know the names of families.
     format = "" if selected.families else str(sides.times.attrs.get("format", ""))
     sizes = {str(dim): size for dim, size in sides.times.sizes.items()}
-    lines = _lines(reruns, format, sizes, of_sides=sides.dim not in (None, PROGRAM))
+    labels = [] if sides.dim in (None, PROGRAM) else sides.times[sides.dim].values.tolist()
+    lines = _lines(reruns, format, sizes, list(map(str, labels)))
     with reporting():
         write_text(file, "\n".join(lines) + "\n")
     number = sum(0 < units < math.inf for units in reruns.units.values())
@@ -165,9 +169,11 @@ def write_plan(
     ]
 
 
-def _lines(reruns: Reruns, format: str, sizes: Mapping[str, int], *, of_sides: bool) -> list[str]:
+def _lines(
+    reruns: Reruns, format: str, sizes: Mapping[str, int], sides: Sequence[str]
+) -> list[str]:
     """Return comments, then lines for a shell, or a table where the tool has no filter."""
-    units = f"{plural(reruns.unit)}{' of either side' if of_sides else ''}"
+    units = f"{plural(reruns.unit)}{' of each side' if sides else ''}"
     by_number: dict[int, list[str]] = {}
     for name, number in reruns.units.items():
         # A terminal takes what is pasted for typed: names with control characters stay out.
@@ -182,8 +188,8 @@ def _lines(reruns: Reruns, format: str, sizes: Mapping[str, int], *, of_sides: b
     if not batches:
         return [*comments, "# Nothing to run again."]
     # Files of later plans have other names, and both sides the same.
-    place = f"{'$side' if of_sides else 'more'}/after-{reruns.measured}"
-    start = _start(of_sides=of_sides)
+    place = f"{'$side' if sides else 'more'}/after-{reruns.measured}"
+    start = _start(sides)
     for position, (number, names) in enumerate(batches, 1):
         file = f"{place}-{position}"
         line = rerun_command(format, names, number, unit=reruns.unit, sizes=sizes, file=file)
@@ -194,14 +200,15 @@ def _lines(reruns: Reruns, format: str, sizes: Mapping[str, int], *, of_sides: b
     return [*comments, *start]
 
 
-def _start(*, of_sides: bool) -> list[str]:
-    """Return the lines before the commands."""
-    if not of_sides:
+def _start(sides: Sequence[str]) -> list[str]:
+    """Return the lines before the commands, with the folder of one side."""
+    if not sides:
         return ["mkdir -p more"]
+    labels = sides if all(PLAIN.fullmatch(label) for label in sides) else (OLD, NEW)
     return [
-        "# Run all lines twice: with side=old where the old version is, with side=new where the",
-        "# new one is. A drift between both looks like a change: perfarray ab measures in turns.",
-        "side=new; mkdir -p $side",
+        f"# Run all lines for each side, where it is: {', '.join(f'side={x}' for x in labels)}.",
+        "# A drift between the sides looks like a change: perfarray ab measures in turns.",
+        f"side={labels[-1]}; mkdir -p $side",
     ]
 
 

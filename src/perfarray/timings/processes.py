@@ -137,6 +137,27 @@ def _in_go(names: Sequence[str]) -> str:
     return shlex.quote("|".join([*([any_of(single)] if single else []), *nested]))
 
 
+def _in_jmh(names: Sequence[str]) -> str:
+    """Return an expression of names, and the values of their params: `-p size=1,64`.
+
+    Params whose values hold commas are not told apart: then all are run.
+    """
+    values: dict[str, dict[str, None]] = {}
+    for name in names:
+        settings = SETTINGS.search(name)
+        for setting in settings[0][1:-1].split(",") if settings else ():
+            key, _, value = setting.partition("=")
+            values.setdefault(key, {})[value] = None
+    params = {
+        key: f"{key}={','.join(texts)}"
+        for key, texts in values.items()
+        if key not in ("mode", "threads")
+    }
+    is_clear = all(text for texts in values.values() for text in texts)
+    options = [f"-p {shlex.quote(text)}" for text in params.values()] if is_clear else []
+    return " ".join([shlex.quote(any_of(_plain(names))), *options])
+
+
 def _in_pytest(names: Sequence[str]) -> str:
     """Return an expression of bare names, else node ids: expressions cannot hold brackets."""
     if all(name.isidentifier() for name in names):
@@ -170,7 +191,7 @@ RERUNS: Final[Mapping[str, Rerun]] = {
     ),
     "jmh": Rerun(
         "java -jar benchmarks.jar {names}{repeat} -rf json -rff {file}.json",
-        lambda names: shlex.quote(any_of(_plain(names))),
+        _in_jmh,
         " -f {}",
         EXECUTION,
     ),
