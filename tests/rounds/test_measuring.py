@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import perfarray
-from perfarray.rounds.measuring import _escaped
 from perfarray.rounds.state import State
+from perfarray.timings.processes import escaped
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "wait4"), reason="on Linux and macOS alone")
 
@@ -77,7 +77,7 @@ def test_what_remains_is_told_to_commands(tmp_path):
     measure({"old": command, "new": "true"}, remaining=lambda _: ["a.b", "c"])
     assert log_of(tmp_path / "log") == [".*", r"^(a\.b|c)$"]
     assert log_of(tmp_path / "names") == ["a.b", "c"]
-    assert _escaped("f(x)[n=1|$2]^*+?{}\\") == r"f\(x\)\[n=1\|\$2\]\^\*\+\?\{\}\\"
+    assert escaped("f(x)[n=1|$2]^*+?{}\\") == r"f\(x\)\[n=1\|\$2\]\^\*\+\?\{\}\\"
 
 
 def test_a_name_is_no_command(tmp_path):

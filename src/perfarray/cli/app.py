@@ -4,6 +4,7 @@ import gc
 import re
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +23,7 @@ from perfarray.cli.files import files, formats
 from perfarray.cli.history import history
 from perfarray.cli.levels import components, counts
 from perfarray.cli.machines import machines
+from perfarray.cli.next import next_
 from perfarray.cli.options import expand_groups
 from perfarray.cli.plan import plan
 from perfarray.cli.plot import plot
@@ -42,6 +44,7 @@ COMMANDS = (
     machines,
     explain,
     history,
+    next_,
     report,
     components,
     plan,
@@ -57,8 +60,14 @@ COMMANDS = (
     demo,
 )
 
+
+def name_of(command: Callable[..., None]) -> str:
+    """Return the name of a command; a function whose name Python has already ends with `_`."""
+    return command.__name__.rstrip("_").replace("_", "-")
+
+
 for command in COMMANDS:
-    app.command()(expand_groups(command))
+    app.command(name_of(command))(expand_groups(command))
 
 
 def main() -> None:
@@ -90,7 +99,7 @@ def with_command(arguments: list[str]) -> list[str]:
 
     A path where a command should stand gets the command `about`.
     """
-    names = {command.__name__.replace("_", "-") for command in COMMANDS}
+    names = {name_of(command) for command in COMMANDS}
     is_path = (
         bool(arguments)
         and arguments[0] not in names

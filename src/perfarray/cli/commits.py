@@ -3,8 +3,9 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import perfarray
 from perfarray.cli.problems import quoted
 from perfarray.conventions import BENCHMARK, HISTORY, LEVELS, MACHINE, plural
 
@@ -13,6 +14,42 @@ if TYPE_CHECKING:
 
 STORED = "stored"  # what sorts commits that lie in the order of time
 SHORTEST_HASH = 4  # characters of an abbreviated hash
+
+
+class Ordered(NamedTuple):
+    """Timings in order, what sorts them, and of a list all its commits, the oldest first.
+
+    Commits that were measured have the labels of the timings.
+    """
+
+    times: "xr.Dataset"
+    by: str | None
+    commits: list[Any] | None = None
+
+
+def changes_in_order(
+    archive: str,
+    times: "xr.Dataset",
+    dim: str,
+    order: str | None,
+    sentences: list[str],
+    **choices: Any,
+) -> "tuple[xr.Dataset, list[Any] | None]":
+    """Find the changes of a history whose order is known, and all commits of a list.
+
+    The changes lie along the commits in their order.
+    """
+    ordered = in_order(times, dim, order, sentences)
+    changes = perfarray.change_points(ordered.times, dim=dim, order=ordered.by, **choices)
+    if any(note.code == "assumed_order" for note in perfarray.notes(changes)):
+        # The order of rows and files is weaker evidence than the order of an array in memory.
+        raise ValueError(
+            f"the order of the {ordered.times.sizes[dim]} {plural(dim)} is not known: nothing "
+            f"in {archive!r} dates them. Say order='stored' if the oldest is the first, or "
+            "order='reversed' if it is the last. A list such as that of git log is given "
+            "with --order FILE"
+        )
+    return changes.sortby("position"), ordered.commits
 
 
 def history_dim(times: "xr.Dataset", dim: str | None) -> str:
@@ -42,10 +79,8 @@ def history_dim(times: "xr.Dataset", dim: str | None) -> str:
     )
 
 
-def in_order(
-    times: "xr.Dataset", dim: str, order: str | None, sentences: list[str]
-) -> "tuple[xr.Dataset, str | None]":
-    """Return commits and what sorts them: `stored`, `reversed`, a coordinate, or a list of commits.
+def in_order(times: "xr.Dataset", dim: str, order: str | None, sentences: list[str]) -> Ordered:
+    """Sort commits: `stored`, `reversed`, by a coordinate, or by a list of commits.
 
     A list (a file, - for stdin) begins with the newest.
 
@@ -53,7 +88,7 @@ def in_order(
     """
     along = [str(name) for name, coord in times.coords.items() if coord.dims == (dim,)]
     if order is None or order in (STORED, "reversed", *along):
-        return times, order
+        return Ordered(times, order)
     if order != "-" and not Path(order).exists():
         raise ValueError(
             f"--order {order}: there is no such file, and no coordinate along {dim!r} of that "
@@ -77,7 +112,16 @@ def in_order(
             f"{quoted(missing, 5)}"
         )
     ranked = sorted((rank, position) for position, rank in enumerate(ranks) if rank is not None)
-    return times.isel({dim: [position for _, position in ranked]}), STORED
+    names: list[Any] = _abbreviated(commits, {len(labels[position]) for _, position in ranked})
+    for rank, position in ranked:
+        names[rank] = times[dim].values.tolist()[position]
+    return Ordered(times.isel({dim: [position for _, position in ranked]}), STORED, names)
+
+
+def _abbreviated(commits: list[str], lengths: set[int]) -> list[str]:
+    """Return commits as short as the labels of those measured, if that tells them apart."""
+    short = [commit[: max(lengths)] for commit in commits]
+    return short if len(set(short)) == len(commits) else commits
 
 
 def in_words(changes: "xr.Dataset", dim: str) -> str:

@@ -29,6 +29,7 @@ from perfarray.cli.problems import (
     quoted,
 )
 from perfarray.cli.reading import Sides, paths_read, read_sessions, read_sides, with_metrics
+from perfarray.cli.reruns import PlanFile, check_file, undecided, write_plan
 from perfarray.cli.tails import with_percentiles
 from perfarray.cli.thresholds import benchmarks_of, read_thresholds, with_given
 from perfarray.conventions import BENCHMARK, METRIC, OF_MACHINES, SESSION, TUNING, plural, singular
@@ -136,6 +137,7 @@ def compare(
             ),
         ),
     ] = False,
+    plan: PlanFile = None,
     only_changes: Annotated[
         bool,
         typer.Option(
@@ -186,6 +188,7 @@ def compare(
     )
     paths, keys = paths_read(inputs), ("benchmarks", "suites", "attrs", "notes")
     with answering(target, paths, *keys, own_words=WITHOUT_ANSWER, options=OPTIONS) as sentences:
+        check_file(plan, target, inputs)
         sides = read_sides(inputs, selected, sentences)
         times, choices["statistic"], sample = with_percentiles(sides.times, statistic)
         sides = sides._replace(times=times, heading=[*sides.heading, *sample])
@@ -198,14 +201,14 @@ def compare(
         _check_both_sides(verdicts)
         if same_machine:
             _check_machines(sides.times, perfarray.notes(result), sentences)
+        reruns = undecided(result, sides, nest) if plan else None
     sort = sort or ("effect" if target.kind == "markdown" else None)
-    limit = MAX_ROWS if target.kind == TABLE and not show_all else None
+    limited = target.kind == TABLE and not show_all
     rows_of = partial(select_rows, result, only_changes=only_changes, equal_counts=False)
-    table = rows_of(sort=sort, limit=limit)
+    table = rows_of(sort=sort, limit=MAX_ROWS if limited else None)
     code, outcome = _outcome(verdicts, verdict_counts(verdicts, table))
-    has_many = len(inputs) == 1 and result.sizes[result.attrs["dim"]] > 1
-    lines = _unmatched(verdicts) if has_many else _one_sided(verdicts, result)
     explanation = legend(verdicts)
+    lines = [*_without_pair(inputs, verdicts, result), *write_plan(plan, reruns, sides, selected)]
     if sort or only_changes:
         verdicts = verdicts.in_order_of(table.places.positions, only=only_changes)
     n_rows = table.places.positions.size + table.places.n_left_out
@@ -364,6 +367,12 @@ def _outcome(verdicts: Comparison, counts: str) -> tuple[int, str]:
         for row in (*rows, *(row for row in verdicts.suites if row["benchmarks"] > 1))
     ]
     return (SOMETHING_SLOWER if "slower" in words else NOTHING_SLOWER), counts
+
+
+def _without_pair(inputs: Sequence[str], verdicts: Comparison, result: "xr.Dataset") -> list[str]:
+    """Return lines on results that one side alone has: numbers of a large archive, else names."""
+    has_many = len(inputs) == 1 and result.sizes[result.attrs["dim"]] > 1
+    return _unmatched(verdicts) if has_many else _one_sided(verdicts, result)
 
 
 def _unmatched(verdicts: Comparison) -> list[str]:

@@ -9,7 +9,7 @@ import typer
 
 import perfarray
 from perfarray.cli import options
-from perfarray.cli.commits import commit_index, history_dim, in_order, in_words
+from perfarray.cli.commits import changes_in_order, commit_index, history_dim, in_words
 from perfarray.cli.forms import Answer, Row, Target, answering, described, give
 from perfarray.cli.options import percent
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, SOMETHING_SLOWER, counted
@@ -104,18 +104,7 @@ def history(
     ) as sentences:
         times = read_one(archive, reading, None, sentences, select, families)
         along = history_dim(times, dim)
-        times, by = in_order(times, along, order, sentences)
-        changes = perfarray.change_points(times, dim=along, order=by, **nest, **choices).sortby(
-            "position"
-        )
-        if any(note.code == "assumed_order" for note in changes.perf.notes()):
-            # The order of rows and files is weaker evidence than the order of an array in memory.
-            raise ValueError(
-                f"the order of the {times.sizes[along]} {plural(along)} is not known: nothing "
-                f"in {archive!r} dates them. Say order='stored' if the oldest is the first, or "
-                "order='reversed' if it is the last. A list such as that of git log is given "
-                "with --order FILE"
-            )
+        changes, _ = changes_in_order(archive, times, along, order, sentences, **nest, **choices)
         start = 0 if from_commit is None else commit_index(changes, along, from_commit)
         recent = changes.isel({along: slice(start, None)})
         table = perfarray.table(recent, sort=sort)

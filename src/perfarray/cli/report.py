@@ -96,7 +96,7 @@ def report(
         times, sorted_by = (
             (sides.times, None)
             if order is None
-            else in_order(sides.times, history_dim(sides.times, None), order, sentences)
+            else in_order(sides.times, history_dim(sides.times, None), order, sentences)[:2]
         )
         prices = costs_by_level(prices, str(times.attrs.get("format", "")))
         missing = [

@@ -14,6 +14,7 @@ from perfarray.cli.forms import Answer, Row, Target, answering, described, give
 from perfarray.cli.options import percent
 from perfarray.cli.problems import NO_ANSWER, counted
 from perfarray.cli.reading import paths_read, read
+from perfarray.cli.reruns import PlanFile, check_file, unfinished, write_plan
 from perfarray.conventions import plural
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def stop(
     paired: options.Paired = None,
     confidence: options.Confidence = None,
     nest: options.Nest,
+    plan: PlanFile = None,
     sort: options.Sort = None,
     target: Target,
 ) -> None:
@@ -65,10 +67,12 @@ def stop(
     ) as sentences:
         if half_width is None:
             raise ValueError("say how narrow the interval has to be: --half-width 1%")
+        check_file(plan, target, inputs)
         sides = read(inputs, selected, sentences)
         result = perfarray.stopping(
             sides.times, sides.baseline, dim=sides.dim, half_width=half_width, **nest, **choices
         )
+        reruns = unfinished(result) if plan else None
     per_cell = result.drop_dims("runs")
     table = perfarray.table(result, sort=sort)
     rows = records(per_cell, table.places.dims, table.places.positions)
@@ -81,12 +85,16 @@ def stop(
         f"{table.attrs['about']}; then: {ratio}, with its interval, where the rule stops.",
         "? stands behind what would do if further ones vary as these.",
     ]
-    content = {**paths, "rows": rows, **described(result)}
-    give(
-        Answer(table=table, rows=rows, content=content, outcome=outcome, code=code, legend=legend),
-        target,
-        sentences,
+    answer = Answer(
+        table=table,
+        rows=rows,
+        content={**paths, "rows": rows, **described(result)},
+        outcome=outcome,
+        code=code,
+        lines=write_plan(plan, reruns, sides, selected),
+        legend=legend,
     )
+    give(answer, target, sentences)
 
 
 def _outcome(result: "xr.Dataset", rows: list[Row]) -> tuple[int, str]:

@@ -43,8 +43,9 @@ def next_measurement(
     -------
     Dataset
         For each series `next`, the commit to measure (empty at the end of the search), and `runs`,
-        their number; `culprit`, the most likely commit, and `culprit_probability`. Along the
-        commits, `posterior`, the probability of each.
+        their number; `culprit`, the most likely commit, and `culprit_probability`; `earliest` and
+        `latest`, the ends of the set that holds it with `probability`. Along the commits,
+        `posterior`, the probability of each.
 
     Raises
     ------
@@ -108,6 +109,8 @@ def next_measurement(
             "runs": Output((), "1", float, "runs of it"),
             "culprit": Output((), "", dtype, f"most likely {dim}"),
             "culprit_probability": Output((), "1"),
+            "earliest": Output((), "", dtype, f"first {dim} that may have made it"),
+            "latest": Output((), "", dtype, f"last {dim} that may have made it"),
             "posterior": Output(
                 ("_commits",), "1", float, "probability that the change was made here"
             ),

@@ -47,11 +47,6 @@ def changes(data: xr.Dataset) -> Columns:
     """Show every change and drift: its size, its range of commits, its cause."""
     better, threshold = str(data.attrs["better"]), float(data.attrs["threshold"])
 
-    def commits(cell: Cell) -> str:
-        ends = (cell["earliest"], cell["latest"])
-        first, last = (f"{end:.15g}" if isinstance(end, float) else str(end) for end in ends)
-        return first if first == last else f"{first} to {last}"
-
     def size(cell: Cell) -> str:
         if cell["cause"] == "drift":
             return drift(
@@ -66,7 +61,7 @@ def changes(data: xr.Dataset) -> Columns:
         "change": size,
         "verdict": lambda cell: str(cell["verdict"]),
         "p": lambda cell: probability(cell["pvalue"]),
-        "made by": commits,
+        "made by": _commits,
     }
     columns |= (
         {"cause": lambda cell: str(cell["cause"])}
@@ -76,6 +71,27 @@ def changes(data: xr.Dataset) -> Columns:
     return columns | (
         {"common": lambda cell: "yes" if cell["common"] else "no"} if data["common"].any() else {}
     )
+
+
+def _commits(cell: Cell) -> str:
+    """Write the range of commits that may have made a change."""
+    first, last = _commit(cell["earliest"]), _commit(cell["latest"])
+    return first if first == last else f"{first} to {last}"
+
+
+def _commit(label: object) -> str:
+    return f"{label:.15g}" if isinstance(label, float) else str(label)
+
+
+def following(data: xr.Dataset) -> Columns:
+    """Show the commit to measure next, how often, and what is known of the culprit before."""
+    return {
+        "measure next": lambda cell: NOTHING if math.isnan(cell["runs"]) else _commit(cell["next"]),
+        "runs": lambda cell: count(cell["runs"]),
+        "most likely": lambda cell: _commit(cell["culprit"]),
+        "probability": lambda cell: f"{100 * cell['culprit_probability']:.3g} %",
+        f"{100 * float(data.attrs['probability']):g} % set": _commits,
+    }
 
 
 def slopes(data: xr.Dataset) -> Columns:

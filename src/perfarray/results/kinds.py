@@ -372,7 +372,7 @@ KINDS: Final[dict[str, Kind]] = {
         picture="history",
         empty=sentences.no_change,
     ),
-    "next_measurement": Kind(HISTORY, layout=Layout(layouts.plain_columns, "culprit_probability")),
+    "next_measurement": Kind(HISTORY, layout=Layout(diagnoses.following, "culprit_probability")),
     "trend": Kind(
         HISTORY,
         names="slope lower upper pvalue verdict total n correlation stepped segment",

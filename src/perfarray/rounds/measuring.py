@@ -2,7 +2,6 @@
 
 import math
 import os
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -15,10 +14,10 @@ from perfarray.rounds.commands import CommandError, Usage, run_command
 from perfarray.rounds.state import Round, State, alone_in, opened
 from perfarray.rounds.worktrees import check_out, commit_of
 from perfarray.tables.replacing import write_text
+from perfarray.timings.processes import any_of
 from perfarray.timings.validation import check_count
 
 NAME: Final = "command"  # the benchmark of a command that is timed itself
-SPECIAL: Final = re.compile(r"[\\.^$*+?{}\[\]|()]")  # of regular expressions of every kind
 
 # From the rounds so far to the benchmarks that are still to be measured; None: all of them
 Remaining = Callable[[list[Round]], Sequence[str] | None]
@@ -180,7 +179,7 @@ def _run(
         "OUT": str(out),
         "SIDE": side,
         "TREE": str(folder / "trees" / side if state.commits else Path.cwd()),
-        "BENCHMARKS": "^(" + "|".join(map(_escaped, names)) + ")$" if names else ".*",
+        "BENCHMARKS": any_of(names) if names else ".*",
         "BENCHMARKS_FILE": str(selected),
     }
     try:
@@ -189,11 +188,6 @@ def _run(
         raise CommandError(
             f"{side}: {error}. All of its output is in {log}", error.output
         ) from None
-
-
-def _escaped(name: str) -> str:
-    """Return a name as a regular expression of any kind, which `re.escape` is not."""
-    return SPECIAL.sub(r"\\\g<0>", name)
 
 
 def _put_aside(folder: Path, side: str, stem: str) -> None:

@@ -17,6 +17,9 @@ RUNS = np.arange(1.0, 65.0)
 # The cost of one more commit beside its runs, in runs.
 COMMIT_COST = 1.0
 
+# Relative difference up to which shares are equal
+ROUNDING = 1e-9
+
 # Gauss-Hermite quadrature over a standard normal variable.
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
@@ -35,7 +38,9 @@ def next_commits(
     number: int | None,
     probability: float,
 ) -> tuple[npt.NDArray[Any], ...]:
-    """Return the commit to measure next, its runs, the culprit, its probability, the posterior.
+    """Return the commit to measure next, its runs, the culprit with its probability and range.
+
+    The last array is the posterior.
 
     The first four arrays lie along the history (..., n): whether a commit begins a segment, its
     value, the mean of its segment (NaN where nothing was measured), and its units. `noise` and
@@ -46,7 +51,9 @@ def next_commits(
     shape = noise.shape
     posterior = np.full((*shape, len(labels)), np.nan)
     runs, certainty = (np.full(shape, np.nan) for _ in range(2))
-    following, culprit = (np.full(shape, blank(labels), dtype=labels.dtype) for _ in range(2))
+    following, culprit, earliest, latest = (
+        np.full(shape, blank(labels), dtype=labels.dtype) for _ in range(4)
+    )
     for cell in np.ndindex(shape):  # each has a change of its own
         starts = np.flatnonzero(change[cell])
         candidates = (
@@ -79,6 +86,8 @@ def next_commits(
         posterior[cell] = shares / shares.sum()
         best = int(np.argmax(posterior[cell]))
         culprit[cell], certainty[cell] = labels[best], posterior[cell][best]
+        first, last = credible_range(posterior[cell], probability)
+        earliest[cell], latest[cell] = labels[first], labels[last]
         if certainty[cell] < probability:
             following[cell] = labels[int(np.argmin(np.abs(np.cumsum(posterior[cell]) - 0.5)))]
             runs[cell] = 1.0  # where commits have one run, and nothing shows their noise
@@ -86,7 +95,18 @@ def next_commits(
                 # Runs do not average away the noise between commits.
                 bits = information(step / np.sqrt(between**2 + run_noise**2 / RUNS))
                 runs[cell] = RUNS[np.argmax(bits / (COMMIT_COST + RUNS))]
-    return following, runs, culprit, certainty, posterior
+    return following, runs, culprit, certainty, earliest, latest, posterior
+
+
+def credible_range(posterior: Floats, probability: float) -> tuple[int, int]:
+    """Return the ends of the smallest set of commits with such a probability.
+
+    Commits that are as likely as the least likely one in the set are in it.
+    """
+    shares = np.sort(posterior)[::-1]
+    last = min(int(np.searchsorted(np.cumsum(shares), probability)), len(shares) - 1)
+    inside = np.flatnonzero(posterior >= shares[last] * (1 - ROUNDING))
+    return int(inside[0]), int(inside[-1])
 
 
 def information(distance: Floats) -> Floats:
