@@ -5,11 +5,13 @@ from typing import Final
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from perfarray.conventions import SUITE
 from perfarray.plots.figure import (
     COLOURS,
     SHORT,
+    TICKS,
     axes_for,
     describe,
     number_format,
@@ -19,6 +21,9 @@ from perfarray.plots.figure import (
 )
 from perfarray.plots.rows import largest_part, named_cells
 
+# Neighbours differ in hue, since bands lie over each other
+HUES: Final = tuple(COLOURS[number] for number in (0, 2, 3, 4, 1, 5, 6))
+MAX_BANDS: Final = 4  # more bands over each other hide the curves
 BEYOND: Final = 1.05  # factor by which the horizontal axis is longer than the curves
 
 
@@ -36,8 +41,8 @@ def profile(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     -------
     Axes
         Horizontal axis: the factor of the fastest system's time, or the time; logarithmic where it
-        is long. The band has the pointwise limits. The legend has the numbers of benchmarks solved.
-        Of more systems than colours those that solve most are drawn.
+        is long. Up to four curves have bands, the pointwise limits. The legend has the numbers of
+        benchmarks solved. Of more systems than colours those that solve most are drawn.
 
     Raises
     ------
@@ -50,7 +55,7 @@ def profile(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> samples = {"fast": [[1.0], [4.0]], "slow": [[2.0], [2.0]]}
     >>> times = perfarray.from_samples(samples, level=("benchmark", "execution"))
     >>> ax = times.perf.plot.profile()
-    >>> [line.get_ydata().tolist() for line in ax.lines]
+    >>> [line.get_ydata().tolist() for line in ax.lines if line.get_gid() != "limits"]
     [[0.0, 0.5, 1.0, 1.0], [0.0, 0.5, 1.0, 1.0]]
     """
     result = result.compute()
@@ -78,25 +83,38 @@ def profile(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     if is_log:
         ax.set_xscale("log")
         right = last * (last / left) ** (BEYOND - 1)
-    for (index, name), colour in zip(cells, COLOURS, strict=False):
-        _draw_curve(ax, result.isel(index), name or "solved", colour, (left, right))
+    has_bands = len(cells) <= MAX_BANDS
+    for (index, name), colour in zip(cells, HUES, strict=False):
+        cell = result.isel(index)
+        _draw_curve(ax, cell, name or "solved", colour, (left, right), has_band=has_bands)
     ax.set(xlim=(left, right), ylim=(0, 1.02))
     write_percent(ax.yaxis)
     metric, units = str(result.attrs.get("metric", "time")), str(result["value"].attrs["units"])
     write_units(ax.xaxis, units)
     if is_ratio:
+        if not is_log:
+            ax.xaxis.set_major_locator(MaxNLocator(TICKS, steps=[1, 2, 5, 10]))
         ax.xaxis.set_major_formatter(lambda factor, _: f"{factor:.4g}x")
         ax.set_xlabel(f"{metric} as a factor of the fastest {result.attrs['dim']}'s")
     else:
         ax.set_xlabel(f"{metric} of a benchmark")
     ax.set_ylabel(f"share of the {int(result['n'].max())} benchmarks solved")
     percent = number_format("1")(100 * float(result.attrs["confidence_level"]))
-    title = f"{'Performance profile' if is_ratio else 'Solved within a time'}, {percent} % bands"
-    return describe(ax, [title, *selection(solved), *other_suites, *left_out])
+    title = "Performance profile" if is_ratio else "Benchmarks solved within a time"
+    bands = (
+        f"pointwise {percent} % bands" if has_bands else f"bands for {MAX_BANDS} systems or fewer"
+    )
+    return describe(ax, [title, bands, *selection(solved), *other_suites, *left_out])
 
 
 def _draw_curve(
-    ax: Axes, cell: xr.Dataset, name: str, colour: str, ends: tuple[float, float]
+    ax: Axes,
+    cell: xr.Dataset,
+    name: str,
+    colour: str,
+    ends: tuple[float, float],
+    *,
+    has_band: bool,
 ) -> None:
     """Draw the steps of one system up to the right end, and its band."""
     reached = np.isfinite(cell["value"].values)
@@ -106,5 +124,8 @@ def _draw_curve(
         for variable in ("share", "lower", "upper")
     )
     number = f"{int(cell['solved'])} of {int(cell['n'])}"
-    ax.fill_between(x, lower, upper, step="post", color=colour, alpha=0.12, linewidth=0)
+    if has_band:
+        ax.fill_between(x, lower, upper, step="post", color=colour, alpha=0.1, linewidth=0)
+        for limit in (lower, upper):
+            ax.step(x, limit, where="post", color=colour, alpha=0.4, linewidth=0.6, gid="limits")
     ax.step(x, share, where="post", color=colour, linewidth=1.6, label=f"{name}: {number}")

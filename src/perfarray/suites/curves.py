@@ -186,7 +186,7 @@ def profile(
     level = check_confidence_level(confidence_level)
     is_ratio = kind == "ratio"
     marked = resolve(
-        unsolved_as_stopped(times, metric, limit=limit),
+        unsolved_as_stopped(times, metric, limit=limit, placeholder=1.0),
         metric,
         levels,
         censored="bound",

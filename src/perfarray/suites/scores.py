@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BENCHMARK, EXECUTION
+from perfarray.conventions import BENCHMARK, EXECUTION, mean_title
 from perfarray.numerics.suite import SuiteSides, run_statistic, suite_mean, suite_units
 from perfarray.numerics.types import Floats, Mask
 from perfarray.suites import matching
@@ -106,15 +106,15 @@ def suite_score(
     their ratios. The attr `unmatched` names them, and `weights` holds the shares of the benchmarks
     as JSON.
 
-    Runs that were stopped count as their limit in all means but `par2` and `par10`, and failed runs
-    are left out of these. Of several runs of a benchmark the `statistic` is of penalised times. Of
-    lazy data a score with a run without a limit is infinite.
+    With `par2` and `par10` of several runs of a benchmark, the `statistic` is of penalised times; of
+    lazy data a score with a run without a limit is infinite. In all other means runs that were
+    stopped count as their limit, and failed runs are left out.
 
     References
     ----------
     S. Irving et al., "Computer comparisons in the presence of performance variation", 2018,
     sections 3 and 9. PAR2: the SAT Competitions, https://satcompetition.github.io. Shifted
-    geometric mean: T. Achterberg, "Constraint Integer Programming", 2007, appendix A.3.
+    geometric mean: T. Achterberg, "Constraint Integer Programming", 2007.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def suite_score(
         weights_of = None if shares is None else shares[complete]
         return (suite_mean(scores, over.formula, weights=weights_of, shift=over.shift),)
 
-    variables = outputs(data.units, estimate=f"{weighing.name(over.title)} over {across}")
+    variables = outputs(data.units, estimate=f"{weighing.name(mean_title(mean))} over {across}")
     result = apply(
         kernel, array, system.complete, core=[[across, *data.levels], [across]], outputs=variables
     )

@@ -36,13 +36,6 @@ class SuiteMean(NamedTuple):
     limit: float | None = None
 
     @property
-    def title(self) -> str:
-        """The name for people."""
-        if self.factor is not None:
-            return self.name.upper()
-        return f"{self.name.replace('_', ' ')} mean"
-
-    @property
     def above_zero(self) -> bool:
         """Whether values must be above 0, since logs or reciprocals of them are taken."""
         return self.formula != "arithmetic" and not self.shift

@@ -42,7 +42,11 @@ def check_times(times: Data, metric: str | None, subject: str) -> None:
 
 
 def unsolved_as_stopped(
-    times: Data, metric: str | None = None, *, limit: float | None = None
+    times: Data,
+    metric: str | None = None,
+    *,
+    limit: float | None = None,
+    placeholder: float = np.nan,
 ) -> Data:
     """Return timings in which failed runs count as stopped.
 
@@ -54,6 +58,8 @@ def unsolved_as_stopped(
         The limit of all runs, in the units of the values: that of every run that was stopped or
         failed, and runs above it were stopped. Default: the `censored_at` of each, or of a stopped
         run its value.
+    placeholder : float
+        What stands for the limit of a run that has none, where limits do not matter.
     """
     array = choose_metric(times, metric)
     marks = {
@@ -74,7 +80,7 @@ def unsolved_as_stopped(
     elif CENSORED_AT in bounds.coords:
         check_limits(bounds.coords[CENSORED_AT].reset_coords(drop=True), unsolved, array.name)
     stopped = with_limits(bounds.drop_vars(FAILED, errors="ignore"), unsolved)
-    stopped = stopped.assign_attrs(array.attrs)
+    stopped = stopped.where(stopped.notnull() | ~unsolved, placeholder).assign_attrs(array.attrs)
     if isinstance(times, xr.DataArray):
         return stopped
     others = times.drop_vars((CENSORED, FAILED, CENSORED_AT), errors="ignore")
