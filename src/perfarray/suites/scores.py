@@ -106,9 +106,9 @@ def suite_score(
     their ratios. The attr `unmatched` names them, and `weights` holds the shares of the benchmarks
     as JSON.
 
-    With `par2` and `par10` of several runs of a benchmark, the `statistic` is of penalised times; of
-    lazy data a score with a run without a limit is infinite. In all other means runs that were
-    stopped count as their limit, and failed runs are left out.
+    With `par2` and `par10`, the `statistic` of several runs is of penalised times; of lazy data a
+    score with a run without a limit is infinite. In all other means runs that were stopped count as
+    their limit, and failed runs are left out.
 
     References
     ----------
