@@ -101,9 +101,7 @@ def profile(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ax.set_ylabel(f"share of the {int(result['n'].max())} benchmarks solved")
     percent = number_format("1")(100 * float(result.attrs["confidence_level"]))
     title = "Performance profile" if is_ratio else "Benchmarks solved within a time"
-    bands = (
-        f"pointwise {percent} % bands" if has_bands else f"bands for {MAX_BANDS} systems or fewer"
-    )
+    bands = f"pointwise {percent} % bands" if has_bands else f"no bands above {MAX_BANDS} systems"
     return describe(ax, [title, bands, *selection(solved), *other_suites, *left_out])
 
 
