@@ -293,6 +293,9 @@ class PlotAccessor(Accessor):
     mixture = Picture(lambda: perfarray.fit_mixture, "Draw a mixture over its runs", runs=True)
     ordering = Picture(lambda: perfarray.ordering_stability, "Draw how often orders are right")
     plan = Picture(lambda: perfarray.plan_repetitions, "Draw half-width against cost")
+    profile = Picture(
+        lambda: _curves("suites", "profile"), "Draw which share each system solves within a factor"
+    )
     pvalues = Picture(lambda: perfarray.compare, "Draw p-values, smallest first", kind="pvalues")
     relative_variation = Picture(lambda: perfarray.relative_variation, "Draw how much scores vary")
     scree = Picture(lambda: perfarray.principal_components, "Draw the variances", kind="scree")

@@ -175,6 +175,17 @@ def price_of(level: str) -> str:
     return f"{level}_seconds"
 
 
+def mean_title(mean: str) -> str:
+    """Return the name of a mean over a suite for people.
+
+    Examples
+    --------
+    >>> [mean_title(mean) for mean in ("geometric", "shifted_geometric", "par2")]
+    ['geometric mean', 'shifted geometric mean', 'PAR2']
+    """
+    return mean.upper() if mean.startswith("par") else f"{mean.replace('_', ' ')} mean"
+
+
 def square_units(units: str) -> str:
     """Return the unit of a variance: `s` gives `s2`, a dimensionless `1` stays.
 

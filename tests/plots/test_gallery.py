@@ -77,6 +77,18 @@ def runs(array):
     return np.sort(array["time"].where(~array["warmup"]).mean("iteration").values.ravel())
 
 
+def checks_of_profile(times, ax):
+    """Steps lie at the times over the fastest, in ascending order, and end at the share solved."""
+    seconds = times.isel(execution=0).transpose("solver", "benchmark").values
+    factors = np.where(seconds > 2, np.inf, seconds) / seconds.min(axis=0)
+    curves = [line for line in ax.lines if line.get_gid() != "limits"]
+    ends = [line.get_ydata()[-1] for line in curves]
+    return [(ends, np.isfinite(factors).mean(axis=1))] + [
+        (line.get_xdata()[1:-1], np.sort(row[np.isfinite(row)]))
+        for line, row in zip(curves, factors, strict=True)
+    ]
+
+
 def checks_of_counts(page, ax):
     result = page["result"]
     yield points(ax, "execution")[:2], flat(result["maximum"].sel(level="execution"))[:2]
@@ -174,6 +186,7 @@ SHOWN = {
         (points(ax, kind="rate"), 100 * flat(page["result"]["false_alarm_rate"]))
     ],
     "Speedups": lambda page, ax: [(points(ax), flat(page["result"]["estimate"]))],
+    "Performance profile": lambda page, ax: checks_of_profile(page["solvers"]["time"], ax),
     "How much scores vary": lambda page, ax: [
         (points(ax), 100 * flat(page["result"].sortby("performance")["relative_variation"]))
     ],

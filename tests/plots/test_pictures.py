@@ -18,6 +18,7 @@ from perfarray import plots
 from perfarray.accessor import PlotAccessor
 from perfarray.diagnostics.curves import against, lagged
 from perfarray.plots.rows import TALLEST
+from perfarray.suites.curves import profile
 from picture_parts import lines, rows, simulated, texts, title
 from strategies import MANY
 
@@ -102,6 +103,7 @@ MADE = {
     ),
     "power": lambda: perfarray.power("compare", ratio=0.9, **NEST),
     "principal_components": lambda: TIMES[..., 0, 0].perf.principal_components(samples="version"),
+    "profile": lambda: profile(TIMES, dim="version"),
     "randomization_test": lambda: TIMES.perf.randomization_test("old", rng=1),
     "speedup_report": report_of_files,
     "variance_components": TIMES.perf.variance_components,
@@ -125,6 +127,7 @@ COMPUTED = {
     "ordering": lambda ax: ORDERED.perf.plot.ordering("old", group_sizes=[1, 3], ax=ax),
     "overlay": lambda ax: TIMES.perf.plot.overlay(ax=ax),
     "plan": lambda ax: TIMES.perf.plot.plan(costs={"execution": 5}, budget=500, ax=ax),
+    "profile": lambda ax: TIMES.perf.plot.profile(dim="version", ax=ax),
     "pvalues": lambda ax: TIMES.perf.plot.pvalues("old", correction="holm", ax=ax),
     "relative_variation": lambda ax: TIMES.perf.plot.relative_variation(ax=ax),
     "run_sequence": lambda ax: ONE.perf.plot.run_sequence(max_lines=1, ax=ax),

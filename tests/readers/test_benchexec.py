@@ -195,3 +195,20 @@ test_what_is_wrong_is_said = refusals(
         ),
     ],
 )
+
+
+def test_par2_of_a_file(tmp_path):
+    """Time-outs and errors count as twice the nominal limit, and other answers if they are marked.
+
+    The task that is missing was not measured.
+    """
+    times = read(tmp_path, *STOPPED)
+    score = times.perf.suite_score(mean="par2", limit=60, metric="cpu_time")["estimate"]
+    assert score.item() == pytest.approx((3.5 + 120 + 120 + 3.5) / 4)
+    marked = times.assign_coords(
+        failed=times["failed"] | ~times["category"].isin(["correct", "missing"])
+    )
+    score = marked.perf.suite_score(mean="par2", limit=60, metric="cpu_time")["estimate"]
+    assert score.item() == pytest.approx((3.5 + 3 * 120) / 4)
+    with pytest.raises(ValueError, match=r"1 run that did not end has no limit"):
+        times.perf.suite_score(mean="par2")

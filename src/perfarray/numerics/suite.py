@@ -82,10 +82,19 @@ def restore(average: Floats, mean: str) -> Floats:
 
 
 def suite_mean(
-    scores: Floats, mean: str, matched: Mask | None = None, weights: Floats | None = None
+    scores: Floats,
+    mean: str,
+    matched: Mask | None = None,
+    weights: Floats | None = None,
+    *,
+    shift: float = 0.0,
 ) -> Floats:
-    """Return the weighted mean over the benchmarks along the last axis; none gives NaN."""
-    return mean_of_transformed(transform(scores, mean), mean, matched, weights)
+    """Return the weighted mean over the benchmarks along the last axis; none gives NaN.
+
+    A shift is added to the scores before, and subtracted afterwards.
+    """
+    average = mean_of_transformed(transform(scores + shift, mean), mean, matched, weights)
+    return average - shift
 
 
 def mean_of_transformed(

@@ -28,6 +28,7 @@ from .pictures import PICTURES as PICTURES
 from .pictures import draw as draw
 from .pictures import facets as facets
 from .plans import plan as plan
+from .profiles import profile as profile
 from .quantities import counts as counts
 from .quantities import estimates as estimates
 from .sample_sizes import half_widths as half_widths

@@ -45,6 +45,7 @@ REFUSED: Final = (
 )  # results with one picture for all cells
 SHEETS: Final = (
     "five_number_summary",
+    "profile",
     "relative_variation",
     "suite_score",
 )  # scores of different suites have no common axis

@@ -8,7 +8,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from perfarray.conventions import BETTER, HIGHER, LOWER, SUITE
+from perfarray.conventions import BETTER, HIGHER, LOWER, SUITE, mean_title
 from perfarray.plots.figure import (
     COLOURS,
     DARK,
@@ -127,8 +127,8 @@ def _draw_density(
 def _score_label(attrs: dict[Hashable, object]) -> str:
     weighted = "weighted " if "weights" in attrs else ""
     return (
-        f"{weighted}{attrs.get('mean', 'geometric')} mean of {attrs.get('metric', 'time')} "
-        f"over {attrs.get('across', 'benchmark')}"
+        f"{weighted}{mean_title(str(attrs.get('mean', 'geometric')))} of "
+        f"{attrs.get('metric', 'time')} over {attrs.get('across', 'benchmark')}"
     )
 
 

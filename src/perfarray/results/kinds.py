@@ -428,6 +428,7 @@ KINDS: Final[dict[str, Kind]] = {
         picture="ratio_distributions", curves="suites.curves.ratio_histograms"
     ),
     "overlaid": Kind(names="place x density q1 median q3 run reached"),
+    "profile": Kind(names="place value share lower upper solved n", picture="profile"),
     "sequence": Kind(names=STEADY + "value counted mean"),
     "violins": Kind(names="place x density q1 median q3"),
 }

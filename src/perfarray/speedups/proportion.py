@@ -6,8 +6,9 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK
+from perfarray.numerics.proportions import proportion_limits
 from perfarray.numerics.types import Floats
-from perfarray.speedups.numerics.proportion import benchmarks_needed, proportion_limits
+from perfarray.speedups.numerics.proportion import benchmarks_needed
 from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.notes import with_notes
 from perfarray.timings.resolve import check_dim

@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BENCHMARK, EXECUTION
-from perfarray.numerics.suite import MEANS, SuiteSides, run_statistic, suite_mean, suite_units
+from perfarray.conventions import BENCHMARK, EXECUTION, mean_title
+from perfarray.numerics.suite import SuiteSides, run_statistic, suite_mean, suite_units
 from perfarray.numerics.types import Floats, Mask
 from perfarray.suites import matching
 from perfarray.suites.numerics.ratios import ratio_intervals
 from perfarray.suites.numerics.redrawn_scores import Score, two_sided_level
 from perfarray.suites.one_system import describe_one, match_cells
+from perfarray.suites.time_means import ratio_mean_of, suite_mean_of
 from perfarray.timings.across import PRIORS, for_each_suite
 from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.best import BEST, SLOWER_MEDIAN, SUMMARIES, resolve_best
@@ -42,6 +43,8 @@ def suite_score(
     across: str = BENCHMARK,
     by: str | None = None,
     mean: str = "geometric",
+    shift: float | None = None,
+    limit: float | None = None,
     weights: Weights | None = None,
     statistic: str = "mean",
     unit: str | None = None,
@@ -59,8 +62,15 @@ def suite_score(
     by : str, optional
         A coordinate along `across`: one result for each value. Default: `suite`, if there are
         several.
-    mean : {"geometric", "harmonic", "arithmetic"}
-        Over the benchmarks.
+    mean : {"geometric", "harmonic", "arithmetic", "par2", "par10", "shifted_geometric"}
+        Over the benchmarks. Of times alone: `par2` is the arithmetic mean in which a run that was
+        stopped or failed counts as twice its limit (`par10` ten times); `shifted_geometric` is the
+        geometric mean of the times + `shift`, minus `shift`.
+    shift : float, optional
+        Of the shifted geometric mean, in seconds. Default: 1 s (SCIP); Mittelmann uses 10 s.
+    limit : float, optional
+        Time limit of all runs in seconds, for `par2` and `par10`: longer runs count as stopped.
+        Default: what each stopped run has, `censored_at` or its value.
     weights : DataArray, Series, mapping or sequence, optional
         How much each benchmark counts, by label of `across` or in their order. Default: all alike.
     statistic : {"mean", "median", "slower_median", "min", "best", "geometric"}
@@ -80,7 +90,7 @@ def suite_score(
     ------
     ValueError
         Unknown names; negative values with a geometric or harmonic mean; no benchmark that every
-        cell has; invalid weights.
+        cell has; invalid weights; for `par2` a run without a limit, or a metric that is no time.
 
     Notes
     -----
@@ -88,10 +98,15 @@ def suite_score(
     benchmarks that some cell lacks are left out of all. A warning and the attr `unmatched` name
     them. See :doc:`/how-to/suites`.
 
+    With `par2` and `par10`, the `statistic` of several runs is of penalised times; of lazy data a
+    score with a run without a limit is infinite. In all other means runs that were stopped count as
+    their limit, and failed runs are left out.
+
     References
     ----------
     S. Irving et al., "Computer comparisons in the presence of performance variation", 2018,
-    sections 3 and 9.
+    sections 3 and 9. PAR2: the SAT Competitions, https://satcompetition.github.io. Shifted
+    geometric mean: T. Achterberg, "Constraint Integer Programming", 2007.
 
     Examples
     --------
@@ -101,19 +116,19 @@ def suite_score(
     >>> [round(times.perf.suite_score(mean=mean)["estimate"].item(), 3) for mean in means]
     [4.0, 3.2, 5.0]
     """
-    check_choice(mean, "mean", MEANS)
+    over = suite_mean_of(mean, shift=shift, limit=limit)
     check_choice(statistic, "statistic", (*SUMMARIES, SLOWER_MEDIAN))
     positive = (
         f"a {mean} mean"
-        if mean != "arithmetic"
+        if over.above_zero
         else "a geometric mean"
         if statistic == "geometric"
         else ""
     )
     weighing = weigh(times, across, weights)
     above_zero = Positive(positive, score_above_zero(statistic), unit or 0) if positive else None
-    data = resolve(
-        weighing.select(times),
+    marked = resolve(
+        over.marked(weighing.select(times), metric),
         metric,
         levels,
         positive=above_zero,
@@ -121,6 +136,7 @@ def suite_score(
         with_copies=True,
         as_nested=unit is not None,
     )
+    data = over.penalised(marked)
     unit_index = unit_depth(data, unit)
     system, depth, statistic_of_runs = (
         match_cells(data, across, weighing),
@@ -145,18 +161,16 @@ def suite_score(
                 inside.reshape(scores.shape) > 1, run_statistic(units, "median"), scores
             )
         scores = scores.reshape(values.shape[:-depth])
-        return (suite_mean(scores, mean, weights=None if shares is None else shares[complete]),)
+        weights_of = None if shares is None else shares[complete]
+        return (suite_mean(scores, over.formula, weights=weights_of, shift=over.shift),)
 
-    variables = outputs(data.units, estimate=f"{weighing.name(mean)} mean over {across}")
+    variables = outputs(data.units, estimate=f"{weighing.name(mean_title(mean))} over {across}")
     result = apply(
         kernel, array, system.complete, core=[[across, *data.levels], [across]], outputs=variables
     )
-    attrs = describe_unit(data, unit_index) | {
-        "result": "suite_score",
-        "mean": mean,
-        "statistic": statistic,
-    }
-    return describe_one(result, system, attrs, checks=("suite_score",))
+    attrs = describe_unit(data, unit_index) | over.attrs
+    attrs |= {"result": "suite_score", "statistic": statistic}
+    return describe_one(result, system, attrs, over.note(marked), checks=("suite_score",))
 
 
 @check("suite_score")
@@ -173,6 +187,7 @@ def score_ratio_interval(
     *,
     dim: str | None = None,
     mean: str = "geometric",
+    limit: float | None = None,
     weights: Weights | None = None,
     statistic: str = "mean",
     confidence_level: float = 0.95,
@@ -201,9 +216,9 @@ def score_ratio_interval(
         Timings; dims that are neither levels nor `across` broadcast.
     baseline, dim : label, DataArray or Dataset; str, optional
         A label of `dim` (default: the dim that holds it), or other timings, matched by label.
-    mean, weights, statistic, across, by, unit, levels, metric
-        As for `suite_score`, without `slower_median`. Medians, minima and `best` need the
-        bootstrap.
+    mean, limit, weights, statistic, across, by, unit, levels, metric
+        As for `suite_score`, without `slower_median` and the shifted geometric mean. Medians,
+        minima and `best` need the bootstrap.
     confidence_level : float
         Of the limits.
     alternative : {"two-sided", "less", "greater"}
@@ -241,7 +256,7 @@ def score_ratio_interval(
     ------
     ValueError
         Unknown names; units that differ; negative values; "t" with a median, a minimum or `best`;
-        invalid weights.
+        `par2` as in `suite_score`, or with `censored="drop"`; invalid weights.
 
     Notes
     -----
@@ -266,14 +281,14 @@ def score_ratio_interval(
     >>> [round(ratio[name].item(), 3) for name in ("lower", "estimate", "upper")]
     [0.827, 0.849, 0.871]
     """
-    matching.check_choices(mean, statistic, alternative, method, METHODS)
-    check_choice(prior, "prior", PRIORS)
+    over = ratio_mean_of(mean, limit, censored)
+    matching.check_choices(over.formula, statistic, alternative, method, METHODS)
     check_standard_error("" if random_benchmarks else method, statistic)
     length = check_count(n_resamples, "n_resamples", 2) if distribution else 0
     draws = None if method == "t" else matching.draws_of(n_resamples, rng)
-    systems = matching.resolve_systems(
-        times,
-        baseline,
+    marked = matching.resolve_systems(
+        over.marked(times, metric),
+        over.marked(baseline, metric),
         across,
         weights,
         dim=dim,
@@ -286,10 +301,11 @@ def score_ratio_interval(
         positive_of=score_above_zero(statistic) if draws is None else "min",
         with_copies=True,
     )
+    systems = over.penalised_systems(marked)
     joint = systems.shared or paired is not None  # pairs may move together or not
     _check_prior(prior, method, weights, random_benchmarks, joint)
     score = Score(
-        mean,
+        over.formula,
         resolve_best(statistic, systems.better),
         shared=joint,
         paired=paired is not None,
@@ -317,7 +333,7 @@ def score_ratio_interval(
     )
     result = matching.bounded_result(result, systems, alternative)
     result = _open_without(result, systems) if sensitivity else result
-    attrs: dict[str, Hashable] = {"result": "score_ratio_interval", "mean": mean}
+    attrs: dict[str, Hashable] = {"result": "score_ratio_interval"} | over.attrs
     attrs |= {"method": method, "confidence_level": score.confidence_level}
     attrs |= {"statistic": statistic} | ({"prior": prior} if prior else {})
     attrs |= {"alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED}
@@ -330,7 +346,8 @@ def score_ratio_interval(
 def _check_prior(
     prior: str | None, method: str, weights: Weights | None, random_benchmarks: bool, joint: bool
 ) -> None:
-    """Raise for choices that do not go with variances learned from the suite."""
+    """Raise for an unknown prior, and for choices that do not go with one."""
+    check_choice(prior, "prior", PRIORS)
     choices = {
         "method": None if method == "t" else method,
         "weights": weights,

@@ -5,7 +5,8 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from perfarray.speedups.numerics.proportion import benchmarks_needed, proportion_limits
+from perfarray.numerics.proportions import proportion_limits
+from perfarray.speedups.numerics.proportion import benchmarks_needed
 
 R_NAMES = {"wilson": "ci_wilson_continuity", "exact": "ci_clopper_pearson", "wald": "ci_wald"}
 
