@@ -130,6 +130,8 @@ def test_few_sessions_say_how_many_more():
     three = drawn(1, 3).perf.calibrate(rules=None)
     (note,) = (note for note in three.perf.notes() if note.code == "few_sessions")
     assert note.values["more"] == 8
+    (note,) = (note for note in three.perf.notes() if note.code == "least_thresholds")
+    assert note.message.startswith("1 % of comparisons of one session a side are false alarms at ")
     assert three["threshold"].notnull().all()
     two = drawn(1, 2, noise=0.2).perf.calibrate(rules=None)
     assert two["threshold"].isnull().all()
@@ -179,6 +181,10 @@ class TestCompare:
         result = perfarray.compare(times, times, threshold=calibrated)
         (note,) = (note for note in result.perf.notes() if note.code == "thresholds_differ")
         assert note.values == {"missing": ["b4", "b5"], "unused": ["b0", "b1"]}
+        assert "('b4', 'b5') have no calibrated threshold and take the median" in note.message
+        alone = perfarray.compare(*[times.isel(benchmark=[0, 2])] * 2, threshold=calibrated)
+        (note,) = (note for note in alone.perf.notes() if note.code == "thresholds_differ")
+        assert "1 benchmark ('b4') has no calibrated threshold and takes" in note.message
         median = float(calibrated["threshold"].median())
         assert result["threshold"].sel(benchmark="b5").item() == median
 

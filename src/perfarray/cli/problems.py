@@ -45,6 +45,9 @@ WITH_SUITE: Final = re.compile(
     r"(?:times\.where\(times|table\[table)\['(\w+)'\] == '?([^'\])]*)'?[\])]"
     r"(?: of table = times\.perf\.machine_table\(\))?"
 )
+CONTROLS: Final = re.compile(
+    r"\bcontrols=\[((?:'[^']*'|\"[^\"]*\")(?:, (?:'[^']*'|\"[^\"]*\"))*)\]"
+)
 # No option stands for it
 AS_GROUPS: Final = re.compile(
     r" Or give another column as groups=, or groups=None, .* by itself\.?$"
@@ -113,6 +116,13 @@ def in_line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> 
             r"\bdims=\{([^{}]*)\}",
             lambda match: (
                 "dims=" + re.sub("['\"]", "", match[1]).replace(": ", "=").replace(", ", ",")
+            ),
+            line,
+        )
+    if "controls" in options:  # controls=['a', 'b'] becomes --control 'a' --control 'b'
+        line = CONTROLS.sub(
+            lambda match: " ".join(
+                f"{options['controls']} {label}" for label in QUOTED.findall(match[1])
             ),
             line,
         )

@@ -254,7 +254,7 @@ def _labels_compared(archive: str, selected: Selection, sentences: list[str]) ->
         if selected.baseline is not None
         else "the first"
         if dim == BENCHMARK
-        else "in most places beside others"
+        else "it shares the most results with others"
     )
     heading = [
         (

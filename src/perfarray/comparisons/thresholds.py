@@ -122,13 +122,15 @@ def threshold_note(threshold: Any, array: xr.DataArray, across: str) -> Note | N
     unused = [label for label in known if label not in set(labels)]
     sentences = []
     if missing:
+        have, take = ("has", "takes") if len(missing) == 1 else ("have", "take")
         sentences.append(
-            f"{number_of(len(missing), across)} ({listed(missing, EXAMPLES)}) have no calibrated "
-            f"threshold and take the median of the others, {100 * float(rows.median()):.3g} %."
+            f"{number_of(len(missing), across)} ({listed(missing, EXAMPLES)}) {have} no calibrated "
+            f"threshold and {take} the median of the others, {100 * float(rows.median()):.3g} %."
         )
     if unused:
+        are = "is" if len(unused) == 1 else "are"
         sentences.append(
-            f"{number_of(len(unused), across)} with a threshold are not in the data "
+            f"{number_of(len(unused), across)} with a threshold {are} not in the data "
             f"({listed(unused, EXAMPLES)})."
         )
     if not sentences:
