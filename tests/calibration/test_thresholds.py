@@ -175,6 +175,14 @@ class TestCompare:
         assert result["suite_threshold"] == calibrated["suite_threshold"]
         assert "thresholds_differ" not in codes(result)
 
+    def test_another_level_is_told(self):
+        """Thresholds hold their rate for intervals of the level that they were calibrated for."""
+        calibrated = drawn().perf.calibrate(rules=None)
+        times = drawn(sessions=1).squeeze("session")
+        with pytest.warns(perfarray.PerfarrayWarning, match="calibrated for 95 % intervals, and"):
+            result = perfarray.compare(times, times, threshold=calibrated, confidence_level=0.8)
+        assert "thresholds_level" in codes(result)
+
     def test_what_one_side_lacks_is_told_in_one_note(self):
         calibrated = drawn().perf.calibrate(rules=None).isel(benchmark=slice(4))
         times = drawn(sessions=1).squeeze("session").isel(benchmark=slice(2, None))

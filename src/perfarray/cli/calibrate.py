@@ -125,7 +125,7 @@ def _legend(result: "xr.Dataset") -> list[str]:
     lines = [
         f"threshold: at it compare calls {percent(result.attrs['false_alarms'])} of comparisons of "
         "one session a side slower or faster, though nothing changed; with its "
-        f"{percent(result.attrs['confidence_level'])} limits.",
+        f"{100 * result.attrs['confidence_level']:.4g} % limits.",
         "change seen: the slowdown that compare sees at the threshold in 80 % of comparisons.",
     ]
     if not suite.ndim and not math.isnan(float(suite)) and result.sizes.get(BENCHMARK, 1) > 1:

@@ -156,7 +156,7 @@ def _with_options(text: str, options: Mapping[str, str], quote_follows: bool) ->
     for argument, option in options.items():
         if argument in SHARES:
             text = re.sub(
-                rf"\b{argument}=(-?[0-9.]+(?:e-?[0-9]+)?)(?![\w.])",
+                rf"\b{argument}=(-?[0-9]*\.?[0-9]+(?:e-?[0-9]+)?)(?!\w|\.\w)",
                 partial(_percentage, option),
                 text,
             )

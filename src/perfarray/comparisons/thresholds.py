@@ -107,6 +107,22 @@ def _of_calibration(
     return rows, suite
 
 
+def level_note(threshold: Any, confidence_level: float) -> Note | None:
+    """Return a note where thresholds were calibrated for intervals of another level."""
+    if not isinstance(threshold, xr.Dataset):
+        return None
+    calibrated = float(threshold.attrs.get("confidence_level", confidence_level))
+    if calibrated == confidence_level:
+        return None
+    text = (
+        f"The thresholds were calibrated for {100 * calibrated:.4g} % intervals, and these are "
+        f"{100 * confidence_level:.4g} %. Their rate of false alarms does not hold here. Calibrate "
+        f"with confidence_level={confidence_level:.4g}."
+    )
+    values = {"calibrated": calibrated, "confidence_level": confidence_level}
+    return Note("thresholds_level", text, values)
+
+
 def threshold_note(threshold: Any, array: xr.DataArray, across: str) -> Note | None:
     """Return a note on the labels that calibrated thresholds lack, and on those they have beyond.
 
