@@ -155,6 +155,15 @@ def test_few_rounds_have_no_answer():
     assert "warning" not in result.stderr
 
 
+def test_a_benchmark_of_one_side_is_named():
+    """What only one command measures has no row, and a warning names it; zeros raise no other."""
+    old, new = suite(OLD | {"gone": 1.0, "zero": 0.0}), suite(NEW | {"zero": 0.0})
+    result = run("ab", "--old", old, "--new", new, "-o", "r", "--rounds", 6, code=1)
+    warned = [line for line in result.stderr.splitlines() if line.startswith("warning")]
+    assert any("'gone, new'" in line for line in warned)
+    assert not any("invalid value" in line for line in warned)
+
+
 def test_a_corrected_answer_speaks_of_no_suite():
     """There is no suite row, and so no level of one."""
     command = ("ab", "--old", suite(OLD), "--new", suite(NEW), "-o", "r", "--correction", "holm")

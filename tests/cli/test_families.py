@@ -45,7 +45,7 @@ def test_families_of_one_file_are_compared(file):
 
 def test_the_only_name_is_the_dim_compared(file):
     output = run("compare", file, "--families", PATTERN, code=0).stdout
-    assert "every version beside std" in one_line(output)
+    assert "every version beside std (the first; --baseline names another)" in one_line(output)
 
 
 def test_labels_that_are_not_like_it_are_named(tmp_path):

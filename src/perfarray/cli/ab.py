@@ -20,7 +20,6 @@ from perfarray.cli.problems import (
     NO_ANSWER,
     NOTHING_SLOWER,
     SOMETHING_SLOWER,
-    WITHOUT_ANSWER,
     counted,
 )
 from perfarray.conventions import BENCHMARK, SESSION, SLOT, VERSION
@@ -35,7 +34,7 @@ THRESHOLD: Final = 0.01
 MAX_ROWS: Final = 20  # of the table while it runs, the largest changes
 UNITS: Final = {"": 1, "s": 1, "sec": 1, "min": 60, "h": 3600}
 # There is no suite row, benchmarks end after different rounds, and the outcome counts these
-OWN_WORDS: Final = (*WITHOUT_ANSWER, "incomplete_units", "single_unit")
+OWN_WORDS: Final = ("copied", "incomplete_units", "single_unit")
 OPTIONS = options.spoken("threshold correction rounds budget timeout warmup setup")
 
 

@@ -1,5 +1,6 @@
 """Thresholds that differ by benchmark, or along other dims of the verdicts."""
 
+import math
 from collections.abc import Hashable, Mapping
 from types import EllipsisType
 from typing import Any, cast
@@ -112,7 +113,7 @@ def level_note(threshold: Any, confidence_level: float) -> Note | None:
     if not isinstance(threshold, xr.Dataset):
         return None
     calibrated = float(threshold.attrs.get("confidence_level", confidence_level))
-    if calibrated == confidence_level:
+    if math.isclose(calibrated, confidence_level):
         return None
     text = (
         f"The thresholds were calibrated for {100 * calibrated:.4g} % intervals, and these are "
