@@ -130,6 +130,8 @@ def test_few_sessions_say_how_many_more():
     three = drawn(1, 3).perf.calibrate(rules=None)
     (note,) = (note for note in three.perf.notes() if note.code == "few_sessions")
     assert note.values["more"] == 8
+    (note,) = (note for note in three.perf.notes() if note.code == "least_thresholds")
+    assert note.message.startswith("1 % of comparisons of one session a side are false alarms at ")
     assert three["threshold"].notnull().all()
     two = drawn(1, 2, noise=0.2).perf.calibrate(rules=None)
     assert two["threshold"].isnull().all()
@@ -173,12 +175,24 @@ class TestCompare:
         assert result["suite_threshold"] == calibrated["suite_threshold"]
         assert "thresholds_differ" not in codes(result)
 
+    def test_another_level_is_told(self):
+        """Thresholds hold their rate for intervals of the level that they were calibrated for."""
+        calibrated = drawn().perf.calibrate(rules=None)
+        times = drawn(sessions=1).squeeze("session")
+        with pytest.warns(perfarray.PerfarrayWarning, match="calibrated for 95 % intervals, and"):
+            result = perfarray.compare(times, times, threshold=calibrated, confidence_level=0.8)
+        assert "thresholds_level" in codes(result)
+
     def test_what_one_side_lacks_is_told_in_one_note(self):
         calibrated = drawn().perf.calibrate(rules=None).isel(benchmark=slice(4))
         times = drawn(sessions=1).squeeze("session").isel(benchmark=slice(2, None))
         result = perfarray.compare(times, times, threshold=calibrated)
         (note,) = (note for note in result.perf.notes() if note.code == "thresholds_differ")
         assert note.values == {"missing": ["b4", "b5"], "unused": ["b0", "b1"]}
+        assert "('b4', 'b5') have no calibrated threshold and take the median" in note.message
+        alone = perfarray.compare(*[times.isel(benchmark=[0, 2])] * 2, threshold=calibrated)
+        (note,) = (note for note in alone.perf.notes() if note.code == "thresholds_differ")
+        assert "1 benchmark ('b4') has no calibrated threshold and takes" in note.message
         median = float(calibrated["threshold"].median())
         assert result["threshold"].sel(benchmark="b5").item() == median
 

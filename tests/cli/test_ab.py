@@ -59,9 +59,8 @@ def test_the_screen():
     command = ("ab", "--old", suite(OLD), "--new", suite(OLD), "-o", "r", "--threshold", "2%")
     result = run(*command, code=0)
     lines = result.stderr.splitlines()
-    assert (
-        lines[0]
-        == "round 1: 3 compared (1 round, in pairs): 0 slower, 0 faster, 0 equivalent, 3 inconclusive"
+    assert lines[0] == (
+        "round 1: 3 compared (1 round, in pairs): 0 slower, 0 faster, 0 equivalent, 3 inconclusive"
     )
     assert lines[-1].endswith("0 slower, 0 faster, 3 equivalent, 0 inconclusive")
     assert "95 % intervals that hold at all rounds together" in one_line(result.stdout)
@@ -143,6 +142,34 @@ def test_what_has_no_answer():
     )
     bad = 'echo nothing that can be read > "$OUT"'
     assert "round-01.json" in refused("ab", "--old", bad, "--new", bad, "-o", "t")
+
+
+def test_few_rounds_have_no_answer():
+    """The outcome says how many rounds a verdict needs, and no other option is proposed."""
+    result = run(
+        *("ab", "--old", suite(OLD), "--new", suite(NEW), "-o", "r", "--rounds", 2), code=2
+    )
+    assert result.stdout.splitlines()[-1] == (
+        "No answer: verdicts need five rounds or more; 2 rounds, the most rounds (--rounds)"
+    )
+    assert "warning" not in result.stderr
+
+
+def test_a_benchmark_of_one_side_is_named():
+    """What only one command measures has no row, and a warning names it; zeros raise no other."""
+    old, new = suite(OLD | {"gone": 1.0, "zero": 0.0}), suite(NEW | {"zero": 0.0})
+    result = run("ab", "--old", old, "--new", new, "-o", "r", "--rounds", 6, code=1)
+    warned = [line for line in result.stderr.splitlines() if line.startswith("warning")]
+    assert any("'gone, new'" in line for line in warned)
+    assert not any("invalid value" in line for line in warned)
+
+
+def test_a_corrected_answer_speaks_of_no_suite():
+    """There is no suite row, and so no level of one."""
+    command = ("ab", "--old", suite(OLD), "--new", suite(NEW), "-o", "r", "--correction", "holm")
+    output = one_line(run(*command, code=1).stdout)
+    assert "corrected for their number (holm)" in output
+    assert "The suite" not in output
 
 
 def test_it_is_listed():

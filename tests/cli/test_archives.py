@@ -359,8 +359,8 @@ class TestComparisons:
         )
         completed = run("compare", "sparse.csv", "--dim", "compiler", code=0)
         assert completed.stdout.startswith(
-            "sparse.csv: every compiler beside b (in most places beside others; --baseline "
-            "names another)\n"
+            "sparse.csv: every compiler beside b (it shares the most results with others; "
+            "--baseline names another)\n"
         )
         assert (
             "Results without the other side: 2 of another compiler (--output json names all).\n"

@@ -45,7 +45,7 @@ def test_families_of_one_file_are_compared(file):
 
 def test_the_only_name_is_the_dim_compared(file):
     output = run("compare", file, "--families", PATTERN, code=0).stdout
-    assert "every version beside std" in one_line(output)
+    assert "every version beside std (the first; --baseline names another)" in one_line(output)
 
 
 def test_labels_that_are_not_like_it_are_named(tmp_path):
@@ -88,3 +88,18 @@ def test_messages_on_controls_speak_of_the_option(sides):
     assert refused("compare", *sides, "--control", "io_0").startswith("error: 1 control measured")
     message = refused("compare", *sides, "--control", "io_*", "--statistic", "median")
     assert "--control is for ratios of means" in message
+
+
+def test_controls_that_are_proposed_are_options(tmp_path):
+    """A list of labels becomes an option for each, also where a label has brackets."""
+    rng = np.random.default_rng(2)
+    names = ["sort[n=1]", *(f"b{number}" for number in range(7))]
+    sides = [
+        write(
+            tmp_path / f"{side}.csv",
+            {name: (factor * np.exp(0.002 * rng.standard_normal(8))).tolist() for name in names},
+        )
+        for side, factor in (("old", 1), ("new", 1.04))
+    ]
+    output = one_line(run("compare", *sides, code=1).stdout)
+    assert "cannot touch, as in --control 'sort[n=1]' --control 'b0'." in output

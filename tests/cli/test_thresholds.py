@@ -63,6 +63,21 @@ def test_compare_reads_thresholds(tmp_path, thresholds):
     assert verdicts["parse"]["verdict"] == "equivalent"
 
 
+def test_the_file_holds_the_level_that_compare_checks(tmp_path, folder, thresholds):
+    """Its comments state the level of its limits; intervals of another level have a warning."""
+    file = tmp_path / "wide.toml"
+    run("calibrate", folder, "--confidence", "99%", "-o", file, code=0)
+    assert "# Behind each: its 99 % limits" in file.read_text(encoding="utf-8")
+    rng = np.random.default_rng(7)
+    sides = [write_session(tmp_path / f"{name}.csv", rng) for name in ("old", "new")]
+    for further in ((), ("--threshold", "parse=5%")):
+        result = run("compare", *sides, "--thresholds", file, *further)
+        assert "calibrated for 99 % intervals, and these are 95 %" in result.stderr
+        assert "Calibrate with --confidence 95%" in result.stderr
+    result = run("compare", *sides, "--thresholds", file, "--confidence", "99%")
+    assert "were calibrated for" not in result.stderr
+
+
 def test_benchmarks_without_a_threshold_are_told(tmp_path, thresholds):
     rng = np.random.default_rng(7)
     old, new = (write_session(tmp_path / f"{name}.csv", rng) for name in ("old", "new"))

@@ -157,6 +157,8 @@ def test_controls_of_one_side_are_missing(times):
         result = empty.perf.compare("old", controls="io_*")
     assert result["control_n"].item() == 3
     assert note(result, "missing_controls").values["labels"] == ["io_1"]
+    assert note(result, "controls").values["labels"] == ["io_0", "io_2", "io_3"]
+    assert note(result, "controls").message.startswith("Ratios are relative to 3 controls")
 
 
 def test_a_candidate_without_controls_has_no_limits():

@@ -294,7 +294,7 @@ def test_stopped_runs_leave_bounds(times, label, word):
     answer = censored_times.perf.compare("old").perf.table()
     assert answer["change"].item().startswith(word)
     assert f"({word}" in answer["change"].item()
-    with pytest.warns(perfarray.PerfarrayWarning, match="1 without a limit"):
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 has no limit"):
         result = (
             censored_times.where(~censored_times["censored"])
             .assign_attrs(subset.attrs)

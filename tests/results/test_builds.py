@@ -96,6 +96,13 @@ class TestJUnit:
         assert root.find("testsuite").get("errors") == "1"
         assert root.find("testsuite/testcase/error").get("message") == "why"
 
+    def test_an_answer_without_rows_is_one_test_case_that_passes(self):
+        """Build servers take a file without test cases for an error."""
+        root = ElementTree.fromstring(junit(GRID._replace(rows=[]), "no change", [], "history"))
+        assert root.find("testsuite").get("tests") == "1"
+        (case,) = root.iter("testcase")
+        assert (case.get("name"), list(case)) == ("answer", [])
+
     @pytest.mark.parametrize("name", ["\x00\x1b[31m", "<a & 'b'>", "]]>", "\ud800", "\ufffe"])
     def test_any_name_is_read_back(self, name):
         """What XML forbids is written as an escape."""

@@ -166,8 +166,8 @@ def _thresholds_alone(
     """Return the answer without rules."""
     if not thresholds.data_vars:
         raise ValueError(
-            "rules=None: thresholds need two sessions or more, and there is none of the dims "
-            f"{listed(NOISE_DIMS)}. It has {listed(data.array.dims)}"
+            "Thresholds need two sessions or more. The timings have none of the dims "
+            f"{listed(NOISE_DIMS)}; they have {listed(data.array.dims)}"
         )
     attrs = {"result": "thresholds", "confidence_level": level, "false_alarms": risk}
     return with_notes(thresholds.assign_attrs(data.describe() | attrs), *data.notes, *notes)

@@ -221,7 +221,8 @@ def _notes(result: xr.Dataset, dim: str, risk: float, *, has_intervals: bool) ->
             "compare with it."
         )
         number = int(without.sum())
-        text = f"{number_of(number, BENCHMARK)} have no threshold below 100 %. {reason}"
+        have = "has" if number == 1 else "have"
+        text = f"{number_of(number, BENCHMARK)} {have} no threshold below 100 %. {reason}"
         notes.append(Note("no_threshold", text, {"cells": number, "needed": ENOUGH}))
     few = measured & ~np.isnan(threshold) & (df < ENOUGH - 1)
     if few.any():
@@ -229,7 +230,7 @@ def _notes(result: xr.Dataset, dim: str, risk: float, *, has_intervals: bool) ->
         more, wider = ceil(ENOUGH - 1 - least), _wider(least, risk)
         text = (
             f"The thresholds of {number_of(int(few.sum()), BENCHMARK)} rest on few {units}: they "
-            f"are up to {wider:.2g} times as wide as those of many. {more} more bring them within "
+            f"are up to {wider:.2g} times as large as those of many. {more} more bring them within "
             "1.25 times."
         )
         values = {"cells": int(few.sum()), "more": more, "wider": wider}
@@ -237,10 +238,13 @@ def _notes(result: xr.Dataset, dim: str, risk: float, *, has_intervals: bool) ->
     if np.isfinite(threshold).any():
         finite = threshold[np.isfinite(threshold)]
         change = float(np.nanmedian(result["detectable_change"].values))
+        ends = [percent(float(end)) for end in (finite.min(), finite.max())]
+        band = f"a threshold of {ends[0]}"
+        if ends[0] != ends[1]:
+            band = f"thresholds from {ends[0]} to {ends[1]}"
         text = (
-            f"With thresholds from {percent(float(finite.min()))} to "
-            f"{percent(float(finite.max()))} {percent(risk)} of comparisons of one {dim} a side "
-            f"are false alarms. A change of {percent(change)} (median) is seen with 80 % power."
+            f"{percent(risk)} of comparisons of one {dim} a side are false alarms at {band}. "
+            f"A change of {percent(change)} (median) is seen with 80 % power."
         )
         values = {"lowest": float(finite.min()), "highest": float(finite.max()), "change": change}
         notes.append(Note("least_thresholds", text, values, aside=True))

@@ -20,7 +20,6 @@ from perfarray.cli.problems import (
     NO_ANSWER,
     NOTHING_SLOWER,
     SOMETHING_SLOWER,
-    WITHOUT_ANSWER,
     counted,
 )
 from perfarray.conventions import BENCHMARK, SESSION, SLOT, VERSION
@@ -34,8 +33,8 @@ OLD, NEW = "old", "new"
 THRESHOLD: Final = 0.01
 MAX_ROWS: Final = 20  # of the table while it runs, the largest changes
 UNITS: Final = {"": 1, "s": 1, "sec": 1, "min": 60, "h": 3600}
-# There is no suite row, and benchmarks end after different rounds
-OWN_WORDS: Final = (*WITHOUT_ANSWER, "incomplete_units")
+# There is no suite row, benchmarks end after different rounds, and the outcome counts these
+OWN_WORDS: Final = ("copied", "incomplete_units", "single_unit")
 OPTIONS = options.spoken("threshold correction rounds budget timeout warmup setup")
 
 
@@ -257,10 +256,13 @@ def _answer(result: "xr.Dataset", run: Run, reason: str) -> Answer:
     verdicts, table = comparison(result), _table(result)
     words = [row["verdict"] for row in verdicts.named().values()]
     code = SOMETHING_SLOWER if "slower" in words else NOTHING_SLOWER
-    if run.interrupted or not any(math.isfinite(row["upper"]) for row in verdicts.rows):
+    has_intervals = any(math.isfinite(row["upper"]) for row in verdicts.rows)
+    if run.interrupted or not has_intervals:
         code = NO_ANSWER
     count = counted(len(run.measured), "round")
     outcome = f"{verdict_counts(verdicts, table)}; {count}, {reason}"
+    if not has_intervals:
+        outcome = f"no answer: verdicts need five rounds or more; {count}, {reason}"
     content = {
         "folder": str(run.folder),
         "rounds": len(run.measured),

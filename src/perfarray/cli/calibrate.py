@@ -61,7 +61,7 @@ def calibrate(
     `perfarray compare OLD NEW --thresholds thresholds.toml`.
 
     Exit code 0: there are thresholds.
-    Exit code 2: no answer; a file cannot be read, fewer than three sessions, a wrong option.
+    Exit code 2: no answer; a file cannot be read, too few sessions, a wrong option.
 
     Example: perfarray calibrate nightly/ -o thresholds.toml
     """
@@ -123,8 +123,9 @@ def _outcome(result: "xr.Dataset") -> tuple[int, str]:
 def _legend(result: "xr.Dataset") -> list[str]:
     suite = result["suite_threshold"]
     lines = [
-        "threshold: compare calls nothing changed below it, but for this rate of comparisons of "
-        "one session a side; with its 95 % limits.",
+        f"threshold: at it compare calls {percent(result.attrs['false_alarms'])} of comparisons of "
+        "one session a side slower or faster, though nothing changed; with its "
+        f"{100 * result.attrs['confidence_level']:.4g} % limits.",
         "change seen: the slowdown that compare sees at the threshold in 80 % of comparisons.",
     ]
     if not suite.ndim and not math.isnan(float(suite)) and result.sizes.get(BENCHMARK, 1) > 1:

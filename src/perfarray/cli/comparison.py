@@ -307,12 +307,8 @@ def _correction_legend(comparison_rows: Comparison) -> list[str]:
     )
     if correction != "none":
         how = f"corrected for their number ({correction})"
-        return [
-            (
-                f"Verdicts are {how}, by their p-values, and so are the intervals. The suite is at "
-                f"{percent(level)}."
-            )
-        ]
+        suites = f" The suite is at {percent(level)}." if comparison_rows.suites else ""
+        return [f"Verdicts are {how}, by their p-values, and so are the intervals.{suites}"]
     tests = sum(
         not math.isnan(row["lower"]) and row["verdict"] != CONTROL
         for row in comparison_rows.named().values()

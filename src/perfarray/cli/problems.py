@@ -45,6 +45,9 @@ WITH_SUITE: Final = re.compile(
     r"(?:times\.where\(times|table\[table)\['(\w+)'\] == '?([^'\])]*)'?[\])]"
     r"(?: of table = times\.perf\.machine_table\(\))?"
 )
+CONTROLS: Final = re.compile(
+    r"\bcontrols=\[((?:'[^']*'|\"[^\"]*\")(?:, (?:'[^']*'|\"[^\"]*\"))*)\]"
+)
 # No option stands for it
 AS_GROUPS: Final = re.compile(
     r" Or give another column as groups=, or groups=None, .* by itself\.?$"
@@ -116,6 +119,13 @@ def in_line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> 
             ),
             line,
         )
+    if "controls" in options:  # controls=['a', 'b'] becomes --control 'a' --control 'b'
+        line = CONTROLS.sub(
+            lambda match: " ".join(
+                f"{options['controls']} {label}" for label in QUOTED.findall(match[1])
+            ),
+            line,
+        )
     line = re.sub(r"autocorrelation\(dim='\w+'\)", f"{program()} plot run-sequence", line)
     line = AS_GROUPS.sub("", line)
     line = line.replace('rename(file="session")', "--files-are session")
@@ -146,7 +156,7 @@ def _with_options(text: str, options: Mapping[str, str], quote_follows: bool) ->
     for argument, option in options.items():
         if argument in SHARES:
             text = re.sub(
-                rf"\b{argument}=(-?[0-9.]+(?:e-?[0-9]+)?)(?![\w.])",
+                rf"\b{argument}=(-?[0-9]*\.?[0-9]+(?:e-?[0-9]+)?)(?!\w|\.\w)",
                 partial(_percentage, option),
                 text,
             )

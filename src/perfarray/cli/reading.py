@@ -253,8 +253,8 @@ def _labels_compared(archive: str, selected: Selection, sentences: list[str]) ->
         ""
         if selected.baseline is not None
         else "the first"
-        if dim == BENCHMARK
-        else "in most places beside others"
+        if baseline == times[dim].values.tolist()[0]
+        else "it shares the most results with others"
     )
     heading = [
         (

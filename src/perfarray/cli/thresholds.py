@@ -39,7 +39,8 @@ def text_of_thresholds(result: "xr.Dataset") -> str:
     suite, attrs = float(result[SUITE]), result.attrs
     lines = [
         "# Least thresholds of perfarray compare --thresholds, by perfarray calibrate.",
-        "# Behind each: its 95 % limits, and the slowdown then seen with 80 % power.",
+        f"# Behind each: its {100 * attrs[CONFIDENCE_LEVEL]:.4g} % limits, and the slowdown then "
+        "seen with 80 % power.",
         f"{FALSE_ALARMS} = {attrs[FALSE_ALARMS]!r}",
         f"{CONFIDENCE_LEVEL} = {attrs[CONFIDENCE_LEVEL]!r}",
         *([] if math.isnan(suite) else [f"{SUITE} = {suite:.4g}"]),
@@ -98,7 +99,8 @@ def read_thresholds(path: str) -> "xr.Dataset":
     variables: dict[str, Any] = {"threshold": (BENCHMARK, list(thresholds.values()))}
     if SUITE in shares:
         variables[SUITE] = ((), shares[SUITE])
-    return xr.Dataset(variables, {BENCHMARK: (BENCHMARK, list(thresholds))})
+    attrs = {name: shares[name] for name in (FALSE_ALARMS, CONFIDENCE_LEVEL) if name in shares}
+    return xr.Dataset(variables, {BENCHMARK: (BENCHMARK, list(thresholds))}, attrs)
 
 
 def _check_keys(path: str, content: Mapping[str, Any]) -> None:
@@ -148,4 +150,5 @@ def with_given(
     return xr.Dataset(
         {"threshold": (BENCHMARK, [float(number) for number in numbers.values()])},
         {BENCHMARK: (BENCHMARK, list(numbers))},
+        thresholds.attrs,
     ).assign({name: thresholds[name] for name in (SUITE,) if name in thresholds})

@@ -130,8 +130,9 @@ def mark_controls(result: xr.Dataset, controls: xr.DataArray) -> xr.Dataset:
 @check(CONTROLS)
 def controls_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """State what the ratios are relative to, and name controls that are missing or stand out."""
-    names = cell_names(result[CONTROL])
-    number, single = len(names), result["control_estimate"].size == 1
+    measured = result[CONTROL] & result["raw_estimate"].notnull()
+    measured = measured.any([dim for dim in measured.dims if dim not in result[CONTROL].dims])
+    names, single = cell_names(measured), result["control_estimate"].size == 1
     shift = ""
     if single and result["control_n"].notnull().all():
         factor, low, high = (
@@ -142,8 +143,8 @@ def controls_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
             f" They moved by {factor:.4g} ({low:.4g} to {high:.4g}), and vary by {deviation:.2g} %."
         )
     text = (
-        f"Ratios are relative to {number_of(number, 'control')}: {listed(names, 3)}.{shift} What "
-        "they vary by is in every interval."
+        f"Ratios are relative to {number_of(len(names), 'control')}: {listed(names, 3)}.{shift} "
+        "What they vary by is in every interval."
     )
     return (
         Note(CONTROLS, text, {"labels": names}, aside=True),

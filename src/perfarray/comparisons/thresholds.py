@@ -1,5 +1,6 @@
 """Thresholds that differ by benchmark, or along other dims of the verdicts."""
 
+import math
 from collections.abc import Hashable, Mapping
 from types import EllipsisType
 from typing import Any, cast
@@ -107,6 +108,22 @@ def _of_calibration(
     return rows, suite
 
 
+def level_note(threshold: Any, confidence_level: float) -> Note | None:
+    """Return a note where thresholds were calibrated for intervals of another level."""
+    if not isinstance(threshold, xr.Dataset):
+        return None
+    calibrated = float(threshold.attrs.get("confidence_level", confidence_level))
+    if math.isclose(calibrated, confidence_level):
+        return None
+    text = (
+        f"The thresholds were calibrated for {100 * calibrated:.4g} % intervals, and these are "
+        f"{100 * confidence_level:.4g} %. Their rate of false alarms does not hold here. Calibrate "
+        f"with confidence_level={confidence_level:.4g}."
+    )
+    values = {"calibrated": calibrated, "confidence_level": confidence_level}
+    return Note("thresholds_level", text, values)
+
+
 def threshold_note(threshold: Any, array: xr.DataArray, across: str) -> Note | None:
     """Return a note on the labels that calibrated thresholds lack, and on those they have beyond.
 
@@ -122,13 +139,15 @@ def threshold_note(threshold: Any, array: xr.DataArray, across: str) -> Note | N
     unused = [label for label in known if label not in set(labels)]
     sentences = []
     if missing:
+        have, take = ("has", "takes") if len(missing) == 1 else ("have", "take")
         sentences.append(
-            f"{number_of(len(missing), across)} ({listed(missing, EXAMPLES)}) have no calibrated "
-            f"threshold and take the median of the others, {100 * float(rows.median()):.3g} %."
+            f"{number_of(len(missing), across)} ({listed(missing, EXAMPLES)}) {have} no calibrated "
+            f"threshold and {take} the median of the others, {100 * float(rows.median()):.3g} %."
         )
     if unused:
+        are = "is" if len(unused) == 1 else "are"
         sentences.append(
-            f"{number_of(len(unused), across)} with a threshold are not in the data "
+            f"{number_of(len(unused), across)} with a threshold {are} not in the data "
             f"({listed(unused, EXAMPLES)})."
         )
     if not sentences:

@@ -23,6 +23,7 @@ from perfarray.comparisons.systems import Systems, describe_systems, resolve_sys
 from perfarray.comparisons.thresholds import (
     SUITE_THRESHOLD,
     THRESHOLD,
+    level_note,
     threshold_note,
     thresholds_of,
     varies,
@@ -172,6 +173,7 @@ def compare_systems(
         attrs["family"] = corrected.attrs["family"]
     pair = systems.pair
     notes.append(threshold_note(options.threshold, pair.candidate.array, options.across))
+    notes.append(level_note(options.threshold, options.confidence_level))
     notes += rounds_notes(times, baseline, pair, propose=options.pairs_possible)
     notes += [] if options.paired else [sequence_note(times, baseline, pair)]
     result = with_spread(result, pair, options.confidence_level)

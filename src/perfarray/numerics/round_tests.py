@@ -59,7 +59,7 @@ def compare_rounds(
     with np.errstate(divide="ignore", invalid="ignore"):
         # From the variance of a mean of n units with n - 1 degrees of freedom to that of `worth`
         inflation = (ratio.n - 1) * ratio.n / (np.where(df > 0, df, np.nan) * worth)
-    ratio = ratio._replace(residual=ratio.residual * inflation)
+        ratio = ratio._replace(residual=ratio.residual * inflation)
     df = np.where(df > 0, df, np.nan)
     positive = np.asarray((np.fmin.reduce(new, axis=-1) > 0) & (np.fmin.reduce(old, axis=-1) > 0))
     limits = cut_to_positive(_sequence_set(ratio, level, worth, df), positive)
