@@ -14,7 +14,16 @@ import pytest
 import xarray as xr
 
 import perfarray
-from method_calls import CALLS, METHODS, OF_ANSWERS, OLD, ONE_SYSTEM, timings, timings_for
+from method_calls import (
+    CALLS,
+    ELSEWHERE,
+    METHODS,
+    OF_ANSWERS,
+    OLD,
+    ONE_SYSTEM,
+    timings,
+    timings_for,
+)
 from strategies import MANY
 
 ROOT = Path(perfarray.__file__).parent

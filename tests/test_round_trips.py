@@ -120,6 +120,7 @@ NO_RESULTS = {
     "to_timings",
     "VariabilityModel",
     "declare",
+    "split_labels",
 }
 """Public names that give timings, tables, numbers, files, notes or classes."""
 
