@@ -183,8 +183,8 @@ def stopped_note(numbers: Mapping[str, int], unlimited: int, better: str, conseq
     text += f"{'at least' if better == LOWER else 'at most'} that. "
     if unlimited:
         text += (
-            f"{unlimited} {'has' if unlimited == 1 else 'have'} no limit ({CENSORED_AT}, or the value of the run): nothing is "
-            "known of their means. "
+            f"{unlimited} {'has' if unlimited == 1 else 'have'} no limit ({CENSORED_AT}, or the "
+            "value of the run): nothing is known of their means. "
         )
     return Note(
         "censored",
