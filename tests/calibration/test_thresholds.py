@@ -202,8 +202,12 @@ class TestCompare:
             (xr.Dataset({"limit": 1}), "no variable 'threshold'"),
             (xr.Dataset({"threshold": ("benchmark", [np.nan])}), "too few sessions"),
             (xr.Dataset({"threshold": ("benchmark", [2.0] * 6)}), "out of range"),
+            (
+                xr.Dataset({"threshold": ("benchmark", [0.1])}, {"benchmark": ["sort"]}),
+                r"other labels along 'benchmark' \('sort'\), not of 'b0'",
+            ),
         ],
-        ids=["variable", "nan", "range"],
+        ids=["variable", "nan", "range", "labels"],
     )
     def test_bad_thresholds_are_refused(self, thresholds, facts):
         times = drawn(sessions=1).squeeze("session")

@@ -96,6 +96,13 @@ def _of_calibration(
         )
     if across in thresholds.dims and across in array.coords:
         labels = np.atleast_1d(array[across].values)
+        known = thresholds[across].values
+        if across in thresholds.coords and not np.isin(labels, known).any():
+            raise ValueError(
+                f"threshold= is of other labels along {across!r} "
+                f"({listed(known.tolist(), EXAMPLES)}), not of "
+                f"{listed(labels.tolist(), EXAMPLES)}. Calibrate with these, or give one number"
+            )
         thresholds = thresholds.reindex({across: labels})
         if array[across].ndim == 0:
             thresholds = thresholds.isel({across: 0})
