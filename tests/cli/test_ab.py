@@ -98,7 +98,11 @@ def test_a_command_that_fails():
 def test_an_interrupted_run(ended_by):
     """It prints the table so far, exits with 2, and the same call goes on."""
     arguments = ["ab", "--old", "sleep .05", "--new", "sleep .05", "-o", "r", "--rounds", "3:6"]
-    code = f"import sys; sys.argv[1:] = {arguments!r}; from perfarray.cli import main; main()"
+    # A shell that starts a test run in the background has it ignore Ctrl-C.
+    code = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        f"sys.argv[1:] = {arguments!r}; from perfarray.cli import main; main()"
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

@@ -108,7 +108,7 @@ FORMATS = {
     "spec_text": (
         "Box_O3_001.txt",
         lambda text: spec_report(*spec_rows(), f"502.beta_r  1  {text}  10.0  S"),
-        r"line 9: '502\.beta_r",
+        r"line 9 is '502\.beta_r",
     ),
     "spec_csv": ("a.csv", spec_csv, r"line 7: the time of the base run of '400\.alpha' is "),
     "spec_runs": (

@@ -117,7 +117,7 @@ def test_rows_of_other_dims_do_not_stand_side_by_side(times):
         ordered.perf.table()["ratio", "change"]
     )
     assert len(combined.perf.table()) == len(ordered.perf.table())
-    with pytest.raises(ValueError, match="'every' has a row for every version, and 'new' has not"):
+    with pytest.raises(ValueError, match="'every' has a row for every version, but 'new' has not"):
         perfarray.combine({"every": mean, "new": mean.sel(version="new", drop=True)}).perf.table()
     subset = mean.isel(benchmark=0, version=0, drop=True)
     assert len(perfarray.combine({"one": subset, "same": subset}).perf.table()) == 1

@@ -290,7 +290,7 @@ class TestLevels:
         one_execution = TIMES.assign_coords(execution=range(4)).isel(execution=0)
         with pytest.warns(
             UserWarning,
-            match="one execution was selected, so its iterations are taken as independent units",
+            match="One execution was selected, so its iterations are taken as independent units",
         ):
             one_execution.perf.compare("old")
         assert one_execution.perf.counts().attrs["unit"] == "iteration"
