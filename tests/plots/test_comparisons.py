@@ -72,8 +72,10 @@ def test_points_and_bars_stand_in_rows_with_the_marks_of_their_verdicts():
         "log",
     )
     marks = {line.get_label(): (line.get_color(), line.get_marker()) for line in lines(ax)}
-    assert marks == {name: VERDICTS[name] for name in VERDICTS if name}
-    assert [len(set(column)) for column in zip(*VERDICTS.values(), strict=True)] == [4, 4]
+    # No benchmark is a control. Its mark, and that of no verdict, has a shape of its own.
+    assert marks == {name: VERDICTS[name] for name in VERDICTS if name not in ("", "control")}
+    assert [len({*column}) for column in zip(*map(VERDICTS.get, marks), strict=True)] == [4, 4]
+    assert len({marker for name, (_, marker) in VERDICTS.items() if name}) == 5
     assert legend(ax) == ["faster", "slower", "equivalent", "inconclusive"]
     assert {tuple(strokes.get_edgecolor()[0]) for strokes in ax.collections} == {
         to_rgba(colour) for colour, _ in VERDICTS.values()

@@ -9,7 +9,7 @@ import perfarray
 from perfarray.plots import required_runs
 from picture_parts import heights, legend, lines, segments, side_texts, texts, title
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*executions would do:perfarray.PerfarrayWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*executions suffice:perfarray.PerfarrayWarning")
 
 
 def simulated(executions, **dims):
