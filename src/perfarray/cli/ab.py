@@ -40,7 +40,7 @@ OPTIONS = options.spoken("threshold correction rounds budget timeout warmup setu
 
 def seconds(text: str) -> float:
     """Read `90`, `90s`, `10min` or `2h`."""
-    match = re.fullmatch(r"\s*([0-9.]+)\s*([a-z]*)\s*", text)
+    match = re.fullmatch(r"([0-9.]+) ?([a-z]*)", text.strip())
     if match is None or match[2] not in UNITS or match[1].count(".") > 1 or match[1] == ".":
         raise typer.BadParameter(f"{text!r} is no time. Write 90s, 10min or 2h")
     return float(match[1]) * UNITS[match[2]]

@@ -33,9 +33,10 @@ VARIABLE: Final = re.compile(
     r"""\b((?:user(?:name|profile)?|logname|home|pwd|host(?:name)?)=)(?!\d+\b)(?:"[^"]*"|'[^']*'|[^\s'"`,;)\]]+)""",
     re.IGNORECASE,
 )
-# Also what `git` and `scp` take: a name at a host, and a path
+# Also what `git` and `scp` take: a name at a host, and a path. No scheme has more than 64 letters;
+# without a limit the time of a search would grow with the square of the text.
 URL: Final = re.compile(
-    r"""\b(?!file:)[a-z][\w+.-]*://[^\s'"`<>)\]]+|(?<![\w.+-])[\w.+-]++@[\w.-]++:[\w./~][^\s'"`<>)\]]*""",
+    r"""\b(?!file:)[a-z][\w+.-]{0,63}://[^\s'"`<>)\]]+|(?<![\w.+-])[\w.+-]++@[\w.-]++:[\w./~][^\s'"`<>)\]]*""",
     re.IGNORECASE,
 )
 # what may stand before a path; after `::` a destructor may follow

@@ -75,7 +75,7 @@ NUMBERS = (
 
 # What follows the name of a model in some results, the clock first: the CPU has coordinates of its
 # own
-CLOCK_AND_CPU = re.compile(r"\s*\(\d+(?:\.\d+)? ?[GM]Hz\b[^()]*\)$", re.I | re.A)
+CLOCK_AND_CPU = re.compile(r"(?<!\s)\s*\(\d+(?:\.\d+)? ?[GM]Hz\b[^()]*\)$", re.I | re.A)
 
 
 class SpecRun(NamedTuple):
