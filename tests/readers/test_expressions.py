@@ -156,6 +156,16 @@ def texts(pattern: re.Pattern) -> Iterator[str]:
 EXPRESSIONS = expressions()
 
 
+def seconds(pattern: re.Pattern, how: str, text: str) -> float:
+    """Return the processor time of a search."""
+    began = time.process_time()
+    if how == "search":
+        sum(1 for _ in pattern.finditer(text + "\x01"))
+    else:
+        getattr(pattern, how)(text + "\x01")
+    return time.process_time() - began
+
+
 @pytest.mark.parametrize(
     ("pattern", "how"),
     EXPRESSIONS,
@@ -163,12 +173,8 @@ EXPRESSIONS = expressions()
 )
 def test_time_grows_with_the_text(pattern, how):
     for text in texts(pattern):
-        began = time.process_time()
-        if how == "search":
-            sum(1 for _ in pattern.finditer(text + "\x01"))
-        else:
-            getattr(pattern, how)(text + "\x01")
-        assert time.process_time() - began < MOST, text[:40]
+        # A collection of garbage takes as long as a slow expression, which is slow every time.
+        assert any(seconds(pattern, how, text) < MOST for _ in range(3)), text[:40]
 
 
 def test_they_are_all_here():
