@@ -65,7 +65,7 @@ SCORE = re.compile(rf"^ *(?:{re.escape(ESTIMATE)})?(SPEC(?=\S*_base)\S*)(?=\s)",
 # A score and nothing else in its line, since notes may begin with its name; energy has a score of
 # its own in the same result
 LONE_SCORE = re.compile(
-    rf"^ *(?:{re.escape(ESTIMATE)})?SPEC(?!\S*energy)\S*_base\S* +[\d.]+ *$", re.M | re.A
+    rf"^ *(?:{re.escape(ESTIMATE)})?SPEC(?!\S*energy)(?=\S*_base)\S*+ +[\d.]+ *$", re.M | re.A
 )
 SYSTEM_INFO = "\nSystem Info:"
 SYSTEM = re.compile(r"^(CPU Name|Enabled|Memory):(.*)$", re.M)
