@@ -74,8 +74,8 @@ class TestOpen:
     @pytest.mark.parametrize("dropped", ["warmup", ["warmup", "nothing"], {"time", "warmup"}])
     def test_drop_variables(self, sides, dropped):
         """Variables and coordinates are left out by name; names that are not there do no harm."""
-        times = xr.open_dataset(sides[0], engine="perfarray", drop_variables=dropped)
-        assert set(perfarray.read(sides[0]).variables) - set(times.variables) == {
+        found = xr.open_dataset(sides[0], engine="perfarray", drop_variables=dropped)
+        assert set(perfarray.read(sides[0]).variables) - set(found.variables) == {
             "warmup",
             "time",
         }.intersection([dropped] if isinstance(dropped, str) else dropped)
@@ -97,22 +97,20 @@ class TestSeveral:
         """Files become labels of a new dim; ragged ones are padded in a chunk of its own, which has
         to be joined."""
         pytest.importorskip("dask.array")
-        versions = xr.open_mfdataset(sides, **NESTED, parallel=parallel)
-        versions = versions.assign_coords(version=["old", "new"])
+        both = xr.open_mfdataset(sides, **NESTED, parallel=parallel)
+        both = both.assign_coords(version=["old", "new"])
         with pytest.raises(
             ValueError,
             match=r"dim 'execution' is split over 2 chunks.*use .chunk\(\{'execution': -1\}\)",
         ):
-            versions.perf.ratio_interval("old")
-        versions = versions.chunk(execution=-1, iteration=-1)
-        assert versions["time"].chunks is not None
+            both.perf.ratio_interval("old")
+        both = both.chunk(execution=-1, iteration=-1)
+        assert both["time"].chunks is not None
         direct = perfarray.read_archive({"old": sides[0], "new": sides[1]}, dim="version")
-        interval, expected = (
-            times.perf.ratio_interval("old").compute() for times in (versions, direct)
-        )
+        found, expected = (times.perf.ratio_interval("old").compute() for times in (both, direct))
         for name in ("estimate", "lower", "upper", "n"):
             np.testing.assert_allclose(
-                interval[name].values.ravel(), expected[name].values.ravel(), rtol=1e-12
+                found[name].values.ravel(), expected[name].values.ravel(), rtol=1e-12
             )
 
     def test_labels_from_names(self, sides):
@@ -124,8 +122,8 @@ class TestSeveral:
                 version=[times.encoding["source"].rpartition("/")[2].removesuffix(".json")]
             )
 
-        versions = xr.open_mfdataset(sides, **NESTED, preprocess=label)
-        assert versions["version"].values.tolist() == ["old", "new"]
+        both = xr.open_mfdataset(sides, **NESTED, preprocess=label)
+        assert both["version"].values.tolist() == ["old", "new"]
 
 
 class TestWrongInput:
@@ -146,7 +144,7 @@ class TestWrongInput:
             xr.open_dataset(tmp_path / "nothing.json", engine="perfarray")
 
     @pytest.mark.parametrize(
-        ("argument", "message"),
+        ("given", "message"),
         [
             (b"abc", "opens local files by their path; got bytes"),
             (io.BytesIO(b"abc"), "opens local files by their path; got BytesIO"),
@@ -156,10 +154,10 @@ class TestWrongInput:
             ),
         ],
     )
-    def test_no_path(self, argument, message):
+    def test_no_path(self, given, message):
         """Open files, bytes and addresses are refused by name."""
         with pytest.raises(ValueError, match=message):
-            xr.open_dataset(argument, engine="perfarray")
+            xr.open_dataset(given, engine="perfarray")
 
     def test_a_broken_file(self, tmp_path):
         """The message of the reader comes through."""
@@ -228,7 +226,7 @@ class TestGuess:
         )
 
     @pytest.mark.parametrize(
-        "argument",
+        "given",
         [
             None,
             3,
@@ -241,9 +239,9 @@ class TestGuess:
             ".",
         ],
     )
-    def test_it_never_raises(self, argument):
+    def test_it_never_raises(self, given):
         """Whatever xarray was given."""
-        assert guess(argument) is False
+        assert guess(given) is False
 
     @given(
         content=st.binary(max_size=300),

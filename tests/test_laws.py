@@ -42,35 +42,35 @@ UNITS = ("carried_by",)
 """Variables that name units: other names where these change places."""
 
 
-def assert_same(result: xr.Dataset, expected: xr.Dataset, rtol: float = 1e-9) -> None:
+def assert_same(found: xr.Dataset, expected: xr.Dataset, rtol: float = 1e-9) -> None:
     """Assert that two results are alike, text exactly and numbers closely; dim order is part of the
     answer, attrs too."""
-    assert set(result.data_vars) == set(expected.data_vars)
+    assert set(found.data_vars) == set(expected.data_vars)
     for name, variable in expected.data_vars.items():
-        assert result[name].dims == variable.dims, name
+        assert found[name].dims == variable.dims, name
         if name in UNITS:
             continue
         if variable.dtype == object:
-            assert (result[name].values == variable.values).all(), name
+            assert (found[name].values == variable.values).all(), name
         else:
             np.testing.assert_allclose(
-                result[name].values,
+                found[name].values,
                 variable.values,
                 rtol=rtol,
                 atol=1e-12,
                 equal_nan=True,
                 err_msg=str(name),
             )
-    count_names = (
+    counted = (
         "notes",
         "unchecked",
     )  # of a lazy result, what has to be counted is there after computing
-    attrs, expected_attrs = (
-        {key: value for key, value in data.attrs.items() if key not in count_names}
-        for data in (result, expected)
+    own, other = (
+        {key: value for key, value in each.attrs.items() if key not in counted}
+        for each in (found, expected)
     )
-    assert attrs == expected_attrs
-    assert [note.code for note in result.perf.notes()] == [
+    assert own == other
+    assert [note.code for note in found.perf.notes()] == [
         note.code for note in expected.perf.notes()
     ]
 
@@ -80,12 +80,12 @@ def assert_same(result: xr.Dataset, expected: xr.Dataset, rtol: float = 1e-9) ->
 @law
 def test_times_thousand(times, name):
     """Another unit scales what has a unit and leaves ratios, verdicts and counts alone."""
-    result, expected = ask((times * 1000).assign_attrs(times.attrs), name), ask(times, name)
+    found, expected = ask((times * 1000).assign_attrs(times.attrs), name), ask(times, name)
     scaled = expected.copy()
     for variable in scaled.data_vars:
         power = {"s": 1, "s2": 2}.get(scaled[variable].attrs.get("units"), 0)
         scaled[variable] = scaled[variable] * 1000.0**power if power else scaled[variable]
-    assert_same(result, scaled, rtol=1e-6)
+    assert_same(found, scaled, rtol=1e-6)
 
 
 @each_method
@@ -107,11 +107,11 @@ def test_order_of_repetitions_is_irrelevant(times, name, seed):
 def test_transposed(times, name, seed):
     """The order of dims in memory is the order of dims in the answer, and nothing else."""
     dims = np.random.default_rng(seed).permutation(list(times.dims))
-    result, expected = ask(times.transpose(*dims), name), ask(times, name)
+    found, expected = ask(times.transpose(*dims), name), ask(times, name)
     assert_same(
         xr.Dataset(
-            {n: v.transpose(*expected[n].dims) for n, v in result.data_vars.items()},
-            attrs=result.attrs,
+            {n: v.transpose(*expected[n].dims) for n, v in found.data_vars.items()},
+            attrs=found.attrs,
         ),
         expected,
     )
@@ -151,14 +151,12 @@ def test_a_system_against_itself_contains_one(times):
     given."""
     with warnings.catch_warnings(action="ignore"):
         for method in ("fieller", "delta", "log_delta"):
-            interval = times.perf.ratio_interval(times, method=method)
-            if np.isnan(interval["lower"]):
+            found = times.perf.ratio_interval(times, method=method)
+            if np.isnan(found["lower"]):
                 continue
-            inside = interval["lower"] <= 1 <= interval["upper"]
+            inside = found["lower"] <= 1 <= found["upper"]
             assert (
-                inside
-                if interval["kind"] != "exclusive"
-                else not interval["lower"] < 1 < interval["upper"]
+                inside if found["kind"] != "exclusive" else not found["lower"] < 1 < found["upper"]
             )
         assert times.perf.compare(times)["verdict"] in ("inconclusive", "equivalent")
 
@@ -182,12 +180,10 @@ def test_swapping_the_systems_inverts_the_ratio(times):
 def test_components_add_up_to_the_variance_of_the_mean(times):
     """SE^2 of the mean is the sum over levels of T^2 over the product of the counts from that level
     up."""
-    components = times.perf.variance_components()
-    product = np.cumprod(components["repetitions"].values)
+    parts = times.perf.variance_components()
+    product = np.cumprod(parts["repetitions"].values)
     np.testing.assert_allclose(
-        (components["variance"].values / product).sum(),
-        components["standard_error"].item() ** 2,
-        rtol=1e-6,
+        (parts["variance"].values / product).sum(), parts["standard_error"].item() ** 2, rtol=1e-6
     )
 
 

@@ -26,14 +26,14 @@ def marked_timings(draw):
     rng = np.random.default_rng(draw(st.integers(0, 1000)))
     values, marks = rng.lognormal(0, 0.03, (2, 3, size)), np.zeros((2, 3, size), dtype=bool)
     for _ in range(draw(st.integers(1, 2 * size))):
-        indices = (draw(st.integers(0, 1)), draw(st.integers(0, 2)), draw(st.integers(0, size - 1)))
-        mark = draw(st.sampled_from(["stopped", "without a limit", "failed"]))
-        marks[indices] |= mark != "failed"
-        values[indices] = {
+        place = (draw(st.integers(0, 1)), draw(st.integers(0, 2)), draw(st.integers(0, size - 1)))
+        what = draw(st.sampled_from(["stopped", "without a limit", "failed"]))
+        marks[place] |= what != "failed"
+        values[place] = {
             "stopped": 1.2 if better == "lower" else 0.8,
             "without a limit": np.nan,
             "failed": np.nan,
-        }[mark]
+        }[what]
     coords = {
         "version": ["old", "new"],
         "benchmark": ["fft", "lu", "sort"],
@@ -77,13 +77,13 @@ def test_one_stopped_run_of_many_leaves_both_limits_of_a_median(method):
         {"rng": 1, "n_resamples": 199} if method in BOOTSTRAP_METHODS else {}
     )
     with pytest.warns(perfarray.PerfarrayWarning, match="hold whatever they would have taken"):
-        interval = (
+        stopped = (
             times.where(~marks, 11.5).assign_coords(censored=marks).perf.compare("old", **options)
         )
-    assert interval["kind"].item() == "bounded"
-    assert interval["verdict"].item() == "slower"
+    assert stopped["kind"].item() == "bounded"
+    assert stopped["verdict"].item() == "slower"
     for longer in (11.5, 1e6):
         alone = times.where(~marks, longer).perf.compare("old", **options)
-        assert interval["lower"].item() <= alone["lower"].item()
-        assert interval["upper"].item() >= alone["upper"].item()
-        assert interval["pvalue"].item() >= alone["pvalue"].item()
+        assert stopped["lower"].item() <= alone["lower"].item()
+        assert stopped["upper"].item() >= alone["upper"].item()
+        assert stopped["pvalue"].item() >= alone["pvalue"].item()

@@ -36,8 +36,8 @@ def exact_moments(new, old, paired):
         sum((x - m) ** 2 for x in side) / (len(side) - 1) / len(side)
         for side, m in zip(sides, means, strict=True)
     ]
-    pairs = zip(*sides, strict=True) if paired else ()
-    together = sum((x - means[0]) * (y - means[1]) for x, y in pairs) / Fraction(
+    both = zip(*sides, strict=True) if paired else ()
+    together = sum((x - means[0]) * (y - means[1]) for x, y in both) / Fraction(
         (len(new) - 1) * len(new)
     )
     return *means, *squares, together
@@ -87,24 +87,24 @@ def test_fieller_is_that_of_exact_arithmetic(rule, paired):
             ratio = ratio_of(new, old, paired)
             df = ratio_df(ratio, rule)
             quantile = t_quantile(0.975, df)
-            result, (kind, *limits) = (
+            found, (kind, *limits) = (
                 ratio_limits(ratio, df, 0.95, "fieller"),
                 exact_fieller(new, old, paired, quantile),
             )
             kinds.add(kind)
-            assert result.kind == kind
+            assert found.kind == kind
             if kind == "unbounded":
                 continue
             # A limit is a double near the ratio; where the quadratic's first coefficient nearly
             # vanishes, its rounding moves a far limit.
-            distance = abs(1 - quantile**2 * ratio.denominator.variance / ratio.denominator.mean**2)
-            for limit, expected in zip((result.lower, result.upper), limits, strict=True):
+            near = abs(1 - quantile**2 * ratio.denominator.variance / ratio.denominator.mean**2)
+            for limit, expected in zip((found.lower, found.upper), limits, strict=True):
                 bound = (
                     40
                     * EPS
                     * (
                         abs(ratio.estimate)
-                        + abs(expected) / min(distance, 1) * (1 + quantile**2 * spread**2)
+                        + abs(expected) / min(near, 1) * (1 + quantile**2 * spread**2)
                     )
                 )
                 assert abs(Fraction(float(limit)) - expected) <= bound
@@ -187,18 +187,18 @@ def test_verdict_interval_and_p_never_contradict_each_other(
                 (factor + 1e-15) * values, dims=("benchmark", "execution"), attrs={"units": "s"}
             )
         )
-    verdicts = sides[0].perf.compare(sides[1], threshold=threshold, **options)
+    found = sides[0].perf.compare(sides[1], threshold=threshold, **options)
     low, high = 1 - threshold, 1 + threshold
     lower, upper, kind, verdict, p, p_inside = (
-        verdicts[name].values
+        found[name].values
         for name in ("lower", "upper", "kind", "verdict", "pvalue", "pvalue_equivalent")
     )
     assert (upper >= lower).all()
-    assert ((verdicts["estimate"].values >= lower) & (verdicts["estimate"].values <= upper))[
+    assert ((found["estimate"].values >= lower) & (found["estimate"].values <= upper))[
         kind == BOUNDED
     ].all()
     one_piece = np.isin(kind, ["bounded", "at_least", "at_most"])
-    is_decided = np.isin(verdict, ["faster", "slower"])
+    sure = np.isin(verdict, ["faster", "slower"])
     # At the edge of the band a limit is rounded to it: neither is then wrong.
     assert ((upper <= low) | ~(verdict == "faster")).all()
     assert ((lower >= high) | ~(verdict == "slower")).all()
@@ -206,6 +206,6 @@ def test_verdict_interval_and_p_never_contradict_each_other(
     assert (~((upper < low) & one_piece) | (verdict == "faster")).all()
     assert (~((lower > high) & one_piece) | (verdict == "slower")).all()
     assert (~((lower > low) & (upper < high) & one_piece) | (verdict == "equivalent")).all()
-    assert (is_decided == ((p <= 0.05) & one_piece)).all()
-    assert ((verdict == "equivalent") == ((p_inside <= 0.025) & one_piece & ~is_decided)).all()
+    assert (sure == ((p <= 0.05) & one_piece)).all()
+    assert ((verdict == "equivalent") == ((p_inside <= 0.025) & one_piece & ~sure)).all()
     assert (p[kind == "unbounded"] > 0.05).all()

@@ -39,12 +39,12 @@ def test_far_out_the_longer_side_grows_no_more():
     """Beyond the usual quantile it is as many times as long as there: a small p is no less
     reachable than by t."""
     s, usual = np.array(0.22), np.array(2.26)
-    at_usual, far_out = (
+    at_usual, far = (
         stretched(usual, s, usual)[1] / usual,
         stretched(np.array(9.0), s, usual)[1] / 9.0,
     )
-    assert far_out == pytest.approx(float(at_usual), rel=1e-12)
-    assert shrunken(np.array(-9.0 * float(far_out)), s, usual) == pytest.approx(-9.0)
+    assert far == pytest.approx(float(at_usual), rel=1e-12)
+    assert shrunken(np.array(-9.0 * float(far)), s, usual) == pytest.approx(-9.0)
 
 
 def test_without_skewness_it_is_t():
@@ -77,21 +77,21 @@ def ragged():
 def test_third_cumulant_is_the_k_statistic():
     """As SciPy's; nothing is known of two units."""
     values, n = ragged()
-    cumulants = third_cumulant(values, n)
+    found = third_cumulant(values, n)
     np.testing.assert_allclose(
-        cumulants[:2], [stats.kstat(row[~np.isnan(row)], 3) for row in values[:2]], rtol=1e-12
+        found[:2], [stats.kstat(row[~np.isnan(row)], 3) for row in values[:2]], rtol=1e-12
     )
-    assert cumulants[2] == 0
+    assert found[2] == 0
 
 
 def test_skewness_test_is_scipys():
     """D'Agostino's p-values, of ragged units; none below eight."""
     values, n = ragged()
-    pvalues = skewness_test(values, n)
+    found = skewness_test(values, n)
     np.testing.assert_allclose(
-        pvalues[:2], [stats.skewtest(row[~np.isnan(row)]).pvalue for row in values[:2]], rtol=1e-10
+        found[:2], [stats.skewtest(row[~np.isnan(row)]).pvalue for row in values[:2]], rtol=1e-10
     )
-    assert np.isnan(pvalues[2])
+    assert np.isnan(found[2])
 
 
 def test_what_normal_units_show_by_chance():
@@ -107,12 +107,12 @@ def test_what_normal_units_show_by_chance():
 def test_what_counts():
     """Chance is taken off, the rest bounded, the sign kept; without spread nothing is known."""
     n, quantile = np.array(10.0), np.array(2.2)
-    skewness = counted_skewness(
+    one = counted_skewness(
         np.array([0.3, -0.3, 0.05, 9.0]), (np.ones(4),), (np.full(4, 10.0),), quantile
     )
     chance = 0.5 * np.sqrt(chance_variance(n) / n)
     np.testing.assert_allclose(
-        skewness, [min(0.3 - chance, 0.5 / 2.2), -min(0.3 - chance, 0.5 / 2.2), 0.0, 0.5 / 2.2]
+        one, [min(0.3 - chance, 0.5 / 2.2), -min(0.3 - chance, 0.5 / 2.2), 0.0, 0.5 / 2.2]
     )
     assert np.isnan(counted_skewness(np.array(0.0), (np.array(0.0),), (n,), quantile))
 
@@ -124,16 +124,12 @@ def test_the_noisier_side_has_80_percent_of_the_squared_error(units):
     noise = np.random.default_rng(3).exponential(size=units)
     noise = 0.01 * (noise - noise.mean())
     for share in (0.18, 0.22, 0.78, 0.82):
-        share_of_noisier, n_units, pvalue, skewness = noisier_side(
+        found, few, pvalue, skewness = noisier_side(
             1 + np.sqrt(share) * noise, 1 + np.sqrt(1 - share) * noise
         )
-        assert share_of_noisier == pytest.approx(share)
-        is_skewness_known = share in (0.18, 0.82)
-        assert (~np.isnan([n_units, pvalue, skewness])).tolist() == [
-            is_skewness_known and units < 10,
-            is_skewness_known,
-            is_skewness_known,
-        ]
+        assert found == pytest.approx(share)
+        known = share in (0.18, 0.82)
+        assert (~np.isnan([few, pvalue, skewness])).tolist() == [known and units < 10, known, known]
     if units >= 10:
         np.testing.assert_allclose(
             skewness, stats.skew(noise, bias=False) / np.sqrt(units), rtol=1e-9

@@ -318,7 +318,7 @@ def test_damage_anywhere(tmp_path_factory, name, damaged, data):
     assert_read_or_named(tmp_path_factory, name, damaged(FILES[name].encode(), data))
 
 
-def value_paths(value, path=()):
+def places(value, path=()):
     """Yield the path of every value inside parsed JSON."""
     yield path
     for key, item in (
@@ -328,7 +328,7 @@ def value_paths(value, path=()):
         if isinstance(value, list)
         else ()
     ):
-        yield from value_paths(item, (*path, key))
+        yield from places(item, (*path, key))
 
 
 def replaced(value, path, new):
@@ -379,7 +379,7 @@ def test_any_value_may_be_another(tmp_path_factory, name, reading):
     if reading is perfarray.read:
         forced, first = next(format for format in formats() if name.startswith(format)), 0
     content = json.loads(FILES[name])
-    for number, path in enumerate(value_paths(content)):
+    for number, path in enumerate(places(content)):
         for odd in ODD if MANY else ODD[(number + first) % 8 :: 8]:
             changed = (
                 json.dumps(replaced(content, path, odd)).encode() if path or odd is not ... else b""

@@ -66,13 +66,13 @@ def tables(draw):
     for name in draw(st.lists(st.sampled_from(sorted(LABELS)), max_size=4, unique=True)):
         labels = draw(st.lists(LABELS[name], min_size=1, max_size=n_rows))
         by = draw(st.sampled_from(["benchmark", "row", "block", "random"]))
-        indices = {
+        places = {
             "benchmark": benchmark,
             "row": np.arange(n_rows),
             "block": np.arange(n_rows) // 3,
             "random": rng.integers(0, 99, n_rows),
         }
-        column = [labels[index % len(labels)] for index in indices[by].tolist()]
+        column = [labels[place % len(labels)] for place in places[by].tolist()]
         if draw(st.booleans()):
             column = [
                 None if gap else label
@@ -132,18 +132,16 @@ def write_parts(columns, folder):
     """Write the columns as two parts, of which one lacks a column that is empty there, and a part
     without rows."""
     n_rows = len(columns["time_ms"])
-    slices = [slice(0, n_rows // 2), slice(0, 0), slice(n_rows // 2, None)]
-    for number, rows in enumerate(slices):
+    parts = [slice(0, n_rows // 2), slice(0, 0), slice(n_rows // 2, None)]
+    for part, rows in enumerate(parts):
         cells = {
             name: pa.array(column, pa.array(columns[name]).type)
             for name, column in rows_of(columns, rows).items()
         }
         empty = [
-            name
-            for name, column in cells.items()
-            if number and 0 < len(column) == column.null_count
+            name for name, column in cells.items() if part and 0 < len(column) == column.null_count
         ]
-        parquet.write_table(pa.table(cells).drop(empty), folder / f"part-{number}.parquet")
+        parquet.write_table(pa.table(cells).drop(empty), folder / f"part-{part}.parquet")
 
 
 def rows_of(columns, rows):
@@ -192,12 +190,12 @@ def outcome(read):
 def check_same(outcomes):
     """Check that all doors give the first one's Dataset, or its message."""
     first = next(iter(outcomes.values()))
-    for door, result in outcomes.items():
-        assert type(result) is type(first), (door, first, result)
+    for door, other in outcomes.items():
+        assert type(other) is type(first), (door, first, other)
         if isinstance(first, str):
-            assert result == first, door
+            assert other == first, door
         else:
-            xr.testing.assert_identical(result, first)
+            xr.testing.assert_identical(other, first)
 
 
 @settings(max_examples=examples(200), deadline=None)
@@ -205,11 +203,13 @@ def check_same(outcomes):
 def test_all_doors_give_one_dataset_or_one_message(columns):
     """Which door a table comes in by changes neither dims, labels, coordinates nor values."""
     with tempfile.TemporaryDirectory() as name:
-        paths = write_files(columns, Path(name))
-        outcomes = {path.name: outcome(lambda path=path: perfarray.read(path)) for path in paths}
-        for path in (paths[0], paths[3]):
-            outcomes[f"converted {path.name}"] = outcome(
-                lambda path=path: perfarray.convert_table(path, Path(name) / "out.zarr")
+        places = write_files(columns, Path(name))
+        outcomes = {
+            place.name: outcome(lambda place=place: perfarray.read(place)) for place in places
+        }
+        for place in (places[0], places[3]):
+            outcomes[f"converted {place.name}"] = outcome(
+                lambda place=place: perfarray.convert_table(place, Path(name) / "out.zarr")
             )
         check_same(outcomes)
         frame = pd.DataFrame(
@@ -234,14 +234,14 @@ def test_all_doors_give_one_dataset_or_one_message(columns):
 def test_large_tables_are_those_of_small_ones_or_refused(columns):
     """A table too large to be read at once gives the same Dataset or a refusal."""
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        paths = write_files(columns, Path(name))
-        expected = outcome(lambda: perfarray.read(paths[3]))
+        places = write_files(columns, Path(name))
+        expected = outcome(lambda: perfarray.read(places[3]))
         patch.setattr(stored_tables, "READ_AT_ONCE", 0)
-        for path in (paths[0], paths[3]):
+        for place in (places[0], places[3]):
             streamed = outcome(
-                lambda path=path: perfarray.convert_table(path, Path(name) / "out.zarr")
+                lambda place=place: perfarray.convert_table(place, Path(name) / "out.zarr")
             )
-            assert isinstance(streamed, str) or streamed.identical(expected), path.name
+            assert isinstance(streamed, str) or streamed.identical(expected), place.name
 
 
 @pytest.mark.parametrize("at_once", [0, stored_tables.READ_AT_ONCE])
@@ -294,8 +294,8 @@ def test_blanks_of_descriptors_and_categories(tmp_path):
         assert times["host"].values.tolist() == ["u", "v"]
 
 
-@pytest.mark.parametrize("descriptor", ["memory_mb", "temperature", "started"])
-def test_what_differs_row_by_row_beside_repetitions(tmp_path, descriptor):
+@pytest.mark.parametrize("beside", ["memory_mb", "temperature", "started"])
+def test_what_differs_row_by_row_beside_repetitions(tmp_path, beside):
     """Numbers and moments beside each iteration leave it an iteration, whichever way the table
     comes in."""
     numbers = [100, 101, 102, 200, 201, 202]
@@ -308,7 +308,7 @@ def test_what_differs_row_by_row_beside_repetitions(tmp_path, descriptor):
         {
             "benchmark": ["fft"] * 3 + ["sort"] * 3,
             "iteration": [0, 1, 2] * 2,
-            descriptor: cells[descriptor],
+            beside: cells[beside],
             "time_ms": numbers,
         }
     )
@@ -343,5 +343,5 @@ def test_a_column_of_files(tmp_path, machines, dims):
     for times in (frame.perf.to_timings(), perfarray.read(tmp_path / "rows.csv")):
         assert times["file"].dims == dims
         assert times["file"].values.tolist() == ["0.csv", "1.csv", "2.csv", "3.csv"]
-    times_of_files = frame.perf.to_timings(file="file")
-    assert times_of_files["time"].sizes["file"] == 4
+    named = frame.perf.to_timings(file="file")
+    assert named["time"].sizes["file"] == 4

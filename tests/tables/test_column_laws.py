@@ -53,7 +53,7 @@ def tables(draw):
             frame = frame.merge(pd.DataFrame(nested, columns=["benchmark", name]), on="benchmark")
     frame = frame.merge(pd.Series(range(draw(st.integers(1, 4))), name="run"), how="cross")
     rows = len(frame)
-    descriptors = {
+    beside = {
         "max_rss_kb": rng.integers(2000, 2000 + draw(st.sampled_from([2, 900])), rows),
         "sensor": rng.normal(5, 1, rows).round(draw(st.integers(0, 3))),
         "collections": rng.poisson(2, rows),
@@ -61,8 +61,8 @@ def tables(draw):
         "comment": rng.choice(["", "noisy neighbour"], rows, p=[0.8, 0.2]),
         "place": rng.choice(["north", "east", "south"], rows),
     }
-    for name in draw(st.lists(st.sampled_from(list(descriptors)), unique=True, max_size=3)):
-        frame[name] = descriptors[name]
+    for name in draw(st.lists(st.sampled_from(list(beside)), unique=True, max_size=3)):
+        frame[name] = beside[name]
     frame["time"] = rng.uniform(1, 2, rows).round(6)
     if not draw(st.booleans()):
         frame = frame.drop(columns="run")
@@ -71,15 +71,15 @@ def tables(draw):
     ].reset_index(drop=True)
 
 
-def timings(frame, **roles):
+def timings(frame, **named):
     with warnings.catch_warnings(action="ignore"):
-        return frame.perf.to_timings(**roles)
+        return frame.perf.to_timings(**named)
 
 
-def cells(frame, **roles):
+def cells(frame, **named):
     """Return the cell of each row in the dims of a table, or nothing where it is refused."""
     try:
-        dims = [dim for dim in timings(frame, **roles).dims if dim not in LEVELS]
+        dims = [dim for dim in timings(frame, **named).dims if dim not in LEVELS]
     except ValueError:
         return None
     return frame.groupby(dims, sort=False, dropna=False).ngroup().tolist()
@@ -121,14 +121,14 @@ def test_a_constant_column_changes_nothing(frame, constant):
 @LAWS
 @given(tables())
 def test_the_same_runs_of_another_benchmark_change_nothing(frame):
-    renamed = frame.assign(benchmark=frame["benchmark"] + " again")
+    again = frame.assign(benchmark=frame["benchmark"] + " again")
     for name in frame:
         if (
             name not in ("benchmark", "time")
             and frame[name].astype(str).str.contains("program").any()
         ):
-            renamed[name] = frame[name] + " again"
-    doubled = cells(pd.concat([frame, renamed], ignore_index=True))
+            again[name] = frame[name] + " again"
+    doubled = cells(pd.concat([frame, again], ignore_index=True))
     assert (None if doubled is None else doubled[: len(frame)]) == cells(frame)
 
 
@@ -159,29 +159,27 @@ def test_a_named_column_is_a_dim(frame, data):
 @given(tables(), st.data())
 def test_each_way_that_an_error_gives_reads_the_table(frame, data):
     """One answer for each column that is asked for is enough."""
-    roles, value = {}, {"time": "time"}
+    named, value = {}, {"time": "time"}
     for _ in range(frame.shape[1]):
         try:
-            timings(frame, value=value, **roles)
+            timings(frame, value=value, **named)
         except ValueError as error:
             message = str(error)
         else:
             return
-        column = re.match(r"column '(\w+)'", message)[1]
-        ways = re.findall(
-            rf"(\w+)='{column}' \(|value=.*?'({column})'|(call it 'comment')", message
-        )
+        asked = re.match(r"column '(\w+)'", message)[1]
+        ways = re.findall(rf"(\w+)='{asked}' \(|value=.*?'({asked})'|(call it 'comment')", message)
         assert len(ways) == 2, message
         dim, measured, _ = data.draw(st.sampled_from(ways))
         if dim:
-            roles[dim] = column
+            named[dim] = asked
         elif measured:
-            value[column] = column
+            value[asked] = asked
         else:
             frame = (
-                frame.rename(columns={column: "comment"})
+                frame.rename(columns={asked: "comment"})
                 if "comment" not in frame
-                else frame.drop(columns=column)
+                else frame.drop(columns=asked)
             )
     pytest.fail(f"still refused: {message}")
 

@@ -14,26 +14,26 @@ CODES = st.tuples(st.integers(1, 3), st.integers(1, 30)).flatmap(
 )
 
 
-@given(codes=CODES, few_rows=st.booleans())
-def test_rows_are_numbered_inside_their_parent(codes, few_rows):
+@given(codes=CODES, few=st.booleans())
+def test_rows_are_numbered_inside_their_parent(codes, few):
     """By the labels, in their order; and in the order they come: as a count of what came before
     says."""
     *parents, labels = codes
     with pytest.MonkeyPatch.context() as patch:
-        if few_rows:
+        if few:
             patch.setattr(columns, "_most_codes", lambda _: 1)
         by_label, by_row = (
             number_within(parents, labels * 10 - 7),
             row_in_parent(parents, len(labels)),
         )
     for row, label in enumerate(labels):
-        in_parent = (
+        same = (
             np.all([parent == parent[row] for parent in parents], axis=0)
             if parents
             else np.ones(len(labels), dtype=bool)
         )
-        assert by_label[row] == len(set(labels[in_parent & (labels < label)].tolist()))
-        assert by_row[row] == np.count_nonzero(in_parent[:row])
+        assert by_label[row] == len(set(labels[same & (labels < label)].tolist()))
+        assert by_row[row] == np.count_nonzero(same[:row])
 
 
 @pytest.mark.parametrize("labels", [
@@ -46,7 +46,7 @@ def test_rows_are_numbered_inside_their_parent(codes, few_rows):
 @pytest.mark.parametrize("parents", [[], [np.array([0, 0, 1, 1])]])
 def test_labels_of_any_range_are_numbered(labels, parents):
     inside = [
-        [sibling for sibling in range(4) if not parents or parents[0][sibling] == parents[0][row]]
+        [other for other in range(4) if not parents or parents[0][other] == parents[0][row]]
         for row in range(4)
     ]
     expected = [

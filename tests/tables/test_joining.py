@@ -17,35 +17,30 @@ from readers.files_of_our_own import check
 def times():
     """Return ragged timings with coordinates of every kind, marks, a limit, and a metric known of
     executions alone."""
-    simulated = perfarray.simulate(
+    found = perfarray.simulate(
         sizes={"session": 3, "execution": 4, "iteration": 2},
         variances={"session": 1e-4, "execution": 1e-4, "iteration": 1e-4},
         dims={"benchmark": ["fft", "sort", "hash"], "machine": ["m1", "m2"]},
         shared={"session": 0.5},
         rng=1,
     )
-    simulated["time"] = simulated["time"].where(
-        simulated["execution"] != 3 + (simulated["benchmark"] == "fft")
-    )
+    found["time"] = found["time"].where(found["execution"] != 3 + (found["benchmark"] == "fft"))
     failed = (
-        (simulated["benchmark"] == "sort")
-        & (simulated["machine"] == "m2")
-        & (simulated["execution"] == 1)
-        & (simulated["session"] == 2)
+        (found["benchmark"] == "sort")
+        & (found["machine"] == "m2")
+        & (found["execution"] == 1)
+        & (found["session"] == 2)
     )
-    simulated["time"] = (
-        simulated["time"]
+    found["time"] = (
+        found["time"]
         .where(~failed)
         .assign_attrs(units="s", better="lower", shared_levels="session", long_name="wall clock")
     )
-    simulated["memory"] = (
-        simulated["time"]
-        .isel(iteration=0, drop=True)
-        .copy()
-        .assign_attrs(units="B", shared_levels="")
+    found["memory"] = (
+        found["time"].isel(iteration=0, drop=True).copy().assign_attrs(units="B", shared_levels="")
     )
-    return simulated.assign_coords(
-        failed=failed.broadcast_like(simulated["time"]),
+    return found.assign_coords(
+        failed=failed.broadcast_like(found["time"]),
         cpu=("machine", ["a", "unknown"]),
         turbo=("machine", [True, False]),
         bought=("machine", pd.to_datetime(["2024-03-01", "2025-06-30"])),
@@ -62,9 +57,9 @@ def times():
 @settings(max_examples=examples(40), deadline=None)
 def test_what_is_split_comes_back(times, dim, data):
     cut = data.draw(st.integers(1, times.sizes[dim] - 1))
-    joint = perfarray.join(times.isel({dim: slice(cut)}), times.isel({dim: slice(cut, None)}))
+    found = perfarray.join(times.isel({dim: slice(cut)}), times.isel({dim: slice(cut, None)}))
     xr.testing.assert_identical(
-        joint[list(times.data_vars)].transpose(*times.dims).drop_attrs(deep=False),
+        found[list(times.data_vars)].transpose(*times.dims).drop_attrs(deep=False),
         times.drop_attrs(deep=False),
     )
 
@@ -75,33 +70,33 @@ def test_each_of_several_is_a_session():
         perfarray.from_samples(samples)
         for samples in ({"old": [1.0, 2.0], "new": [3.0]}, {"new": [4.0], "next": [5.0]})
     )
-    joint = perfarray.join(monday, tuesday, monday, along="session")["time"]
-    assert dict(joint.sizes) == {"version": 3, "session": 3, "execution": 2}
-    assert joint.sel(version="new", execution=0).values.tolist() == [3, 4, 3]
+    found = perfarray.join(monday, tuesday, monday, along="session")["time"]
+    assert dict(found.sizes) == {"version": 3, "session": 3, "execution": 2}
+    assert found.sel(version="new", execution=0).values.tolist() == [3, 4, 3]
     pooled = perfarray.join(monday, tuesday, along="execution").transpose("version", "execution")
     check(pooled, time=[[1, 2, np.nan], [3, np.nan, 4], [np.nan, np.nan, 5]])
 
 
 def test_further_repetitions_of_a_nest(times):
     """Number 3 is the first of the second, for every benchmark."""
-    joint = perfarray.join(times, times.sel(benchmark=["hash"]), along="session")
-    assert joint["session"].values.tolist() == list(range(6))
-    assert joint["time"].sel(benchmark="fft", session=slice(3, None)).isnull().all()
+    found = perfarray.join(times, times.sel(benchmark=["hash"]), along="session")
+    assert found["session"].values.tolist() == list(range(6))
+    assert found["time"].sel(benchmark="fft", session=slice(3, None)).isnull().all()
     second, first = (
-        dataset["time"]
+        each["time"]
         .sel(benchmark="hash")
         .drop_vars("session")
         .reset_coords(drop=True)
         .transpose(..., "session")
-        for dataset in (joint, times)
+        for each in (found, times)
     )
     xr.testing.assert_equal(second.isel(session=slice(3, None)), first)
-    assert joint["time"].attrs["shared_levels"] == "session"
+    assert found["time"].attrs["shared_levels"] == "session"
 
 
 def test_labels_without_a_dim_become_one(times):
-    versions = [times.assign_coords(version=version) for version in ("old", "new")]
-    assert perfarray.join(*versions)["version"].values.tolist() == ["old", "new"]
+    parts = [times.assign_coords(version=version) for version in ("old", "new")]
+    assert perfarray.join(*parts)["version"].values.tolist() == ["old", "new"]
     with pytest.raises(ValueError, match="number 2 of the timings has no 'machine'"):
         perfarray.join(times, times.isel(machine=0, drop=True))
 

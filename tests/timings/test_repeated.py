@@ -303,10 +303,10 @@ def test_placed_units_are_those_of_the_cell(times):
     data = resolve(times)
     result = quietly(times.perf.mean_interval)
     for machine in times["machine"].values:
-        values, resolved = (
+        values, placed = (
             np.sort(array.sel(machine=machine).values.ravel()) for array in (times, data.array)
         )
-        assert values[~np.isnan(values)].tolist() == resolved[~np.isnan(resolved)].tolist()
+        assert values[~np.isnan(values)].tolist() == placed[~np.isnan(placed)].tolist()
         cell = times.sel(machine=machine).values
         units = units_by_hand(runs_of(cell) if levels[-1] == ITERATION else cell)
         row = result.sel(machine=machine)
@@ -327,12 +327,12 @@ def test_positions_of_runs_stay():
     """Runs keep their positions, so that run 2 of one benchmark lies beside run 2 of another, and
     gaps stay gaps."""
     times = archive(iterations=1).isel(iteration=0, drop=True)
-    resolved = resolve(times).array.sel(machine="later", version="new", benchmark="a")
+    placed = resolve(times).array.sel(machine="later", version="new", benchmark="a")
     np.testing.assert_array_equal(
-        resolved.isel(execution=0),
+        placed.isel(execution=0),
         times.sel(machine="later", version="new", benchmark="a").isel(session=3),
     )
-    assert resolved.isel(execution=slice(1, None)).isnull().all()
+    assert placed.isel(execution=slice(1, None)).isnull().all()
     # Cells of one session need no inner executions: the array is no longer than that of the
     # sessions.
     assert resolve(times).array.sizes["execution"] == 4
@@ -349,20 +349,20 @@ def test_coordinates_of_units_lie_beside_them():
     }
     coords["failed"] = (("session", "execution"), hours.astype(int) == 20)
     times = archive(iterations=1).isel(iteration=0, drop=True).assign_coords(coords)
-    resolved = (
+    placed = (
         resolve(times).array.sel(machine="later", version="new", benchmark="a").isel(execution=0)
     )
-    assert resolved["date"].dtype.kind == "M"
-    assert resolved["date"].values[[0, 1]].tolist() == dates[1][3, :2].tolist()
-    assert resolved["session_label"].values[:3].tolist() == ["y", "y", "y"]
-    assert resolved["failed"].dtype == bool
+    assert placed["date"].dtype.kind == "M"
+    assert placed["date"].values[[0, 1]].tolist() == dates[1][3, :2].tolist()
+    assert placed["session_label"].values[:3].tolist() == ["y", "y", "y"]
+    assert placed["failed"].dtype == bool
     assert np.isnat(
         resolve(times)
         .array["date"]
         .sel(machine="sessions", version="new", benchmark="a")
         .values[5, 0]
     )
-    assert "session" not in resolved.coords
+    assert "session" not in placed.coords
     assert_same(
         ask(times, "compare"), ask(times.drop_vars(["session", "session_label", "date"]), "compare")
     )
@@ -389,8 +389,8 @@ def test_stopped_runs_are_runs_of_their_cell(censored):
         np.zeros(times.shape, dtype=bool),
         np.full(times.shape, np.nan),
     )
-    for *indices, limit in STOPPED:
-        values[tuple(indices)], mark[tuple(indices)], limits[tuple(indices)] = (
+    for *place, limit in STOPPED:
+        values[tuple(place)], mark[tuple(place)], limits[tuple(place)] = (
             np.nan,
             True,
             np.nan if limit is None else limit,
@@ -402,27 +402,27 @@ def test_stopped_runs_are_runs_of_their_cell(censored):
         .assign(censored_at=(times.dims, limits))
     )
 
-    def verdicts_of(data):
+    def compared(data):
         return quietly(lambda: data.perf.compare("old", censored=censored))
 
-    result = verdicts_of(times)
+    result = compared(times)
     unknown = result["estimate"].sel(machine="later", benchmark="b").isnull().item()
     assert unknown == (censored == "bound")
     for kind in UNITS:
         row = times.sel(machine=[kind])
         runs = row["time"].notnull() | row["censored"]
-        cell = {
+        places = {
             level: np.flatnonzero(runs.any([dim for dim in runs.dims if dim != level]).values)
             for level in ("session", "execution")
         }
-        for selected in (row, row.isel(cell)):
-            alone = verdicts_of(selected)
+        for selected in (row, row.isel(places)):
+            alone = compared(selected)
             names = [
                 name for name in alone.data_vars if name in result.data_vars
             ]  # without stopped runs there is more to tell
             assert_same(alone[names], result.sel(machine=[kind])[names])
     pytest.importorskip("dask.array")
-    assert_same(verdicts_of(times.chunk(machine=1)), result)
+    assert_same(compared(times.chunk(machine=1)), result)
 
 
 class TestTwoSides:
@@ -468,11 +468,9 @@ def test_what_is_asked_decides_otherwise():
     """`levels=`, `unit=` and `paired=` keep the nest; components of variance, plans and counts keep
     it as it is."""
     times = archive()
-    one_cell = times.sel(machine=["one"], version="new")
-    assert quietly(lambda: one_cell.perf.mean_interval(levels=NEST))["n"].values.tolist() == [
-        [1, 1, 1]
-    ]
-    assert quietly(lambda: one_cell.perf.mean_interval(levels=NEST[1:])).sizes["session"] == 5
+    one = times.sel(machine=["one"], version="new")
+    assert quietly(lambda: one.perf.mean_interval(levels=NEST))["n"].values.tolist() == [[1, 1, 1]]
+    assert quietly(lambda: one.perf.mean_interval(levels=NEST[1:])).sizes["session"] == 5
     pooled = quietly(
         lambda: times.sel(machine="sessions", version="new").perf.normality(unit="execution")
     )
@@ -481,12 +479,10 @@ def test_what_is_asked_decides_otherwise():
         lambda: times.sel(machine=["sessions", "one"]).perf.compare("old", paired="session")
     )
     assert paired["n"].sel(benchmark="a").values.ravel().tolist() == [5, 1]
-    assert quietly(one_cell.perf.variance_components)["level"].values.tolist() == list(NEST)
-    assert quietly(one_cell.perf.counts)["level"].values.tolist() == list(NEST)
+    assert quietly(one.perf.variance_components)["level"].values.tolist() == list(NEST)
+    assert quietly(one.perf.counts)["level"].values.tolist() == list(NEST)
     costs = {"session": 9, "execution": 3}
-    plan = quietly(
-        lambda: one_cell.isel(machine=0).perf.plan_repetitions(half_width=0.05, costs=costs)
-    )
+    plan = quietly(lambda: one.isel(machine=0).perf.plan_repetitions(half_width=0.05, costs=costs))
     assert plan.attrs["levels"] == " ".join(NEST)
 
 
@@ -494,15 +490,15 @@ def test_shared_sessions_make_way_for_shared_runs():
     """Where sessions are shared and a machine has one, its runs are treated jointly as sessions
     are, alone and beside others."""
     times = archive().assign_attrs(shared_levels="session")
-    two_machines = ask(times, "score_ratio_interval")
-    one_machine = ask(times.sel(machine=["one"]), "score_ratio_interval")
-    assert (two_machines.attrs["benchmarks"], one_machine.attrs["benchmarks"]) == (
+    both = ask(times, "score_ratio_interval")
+    one = ask(times.sel(machine=["one"]), "score_ratio_interval")
+    assert (both.attrs["benchmarks"], one.attrs["benchmarks"]) == (
         "shared: session",
         "shared: execution",
     )
     runs = trimmed(times.sel(machine=["one"])).isel(session=0, drop=True)
     joint = quietly(lambda: runs.perf.score_ratio_interval("old", shared="execution"))
-    assert_same(two_machines.sel(machine=["one"]), joint)
+    assert_same(both.sel(machine=["one"]), joint)
 
 
 class TestNote:

@@ -41,7 +41,7 @@ def pilot():
     )
 
 
-def separate_sides(pilot):
+def apart(pilot):
     return (pilot.sel(version=version, drop=True) for version in ("new", "old"))
 
 
@@ -75,8 +75,8 @@ class TestWorked:
         assert plan["repetitions"].sel(level="execution") == 1
         assert plan["cost"] <= 580
         assert plan["already"].values.tolist() == [3, 2, 2]
-        binary_price = 10 + plan["repetitions"].sel(level="iteration").item()
-        assert plan["more"].sel(level="binary") == (580 - 72) // binary_price
+        each = 10 + plan["repetitions"].sel(level="iteration").item()
+        assert plan["more"].sel(level="binary") == (580 - 72) // each
         assert plan["more"].sel(level="iteration") == plan["repetitions"].sel(level="iteration")
         assert plan_repetitions(TABLE_3, costs=OF_TABLE_3, budget=60)["more"].values.tolist() == [
             0,
@@ -151,18 +151,15 @@ class TestRatio:
             & (alone["half_width"] <= alone["half_width_upper"])
         ).all()
         ratio = ratio.sel(version="new")
-        lowest, highest = (
-            alone["half_width"].min("version"),
-            1.6 * alone["half_width"].max("version"),
-        )
-        assert ((lowest < ratio["half_width"]) & (ratio["half_width"] < highest)).all()
-        of_two_objects = plan_repetitions(*separate_sides(pilot), costs=COSTS, budget=10_000)
-        np.testing.assert_array_equal(ratio["repetitions"], of_two_objects["repetitions"])
-        assert of_two_objects.attrs["baseline"] == "other timings"
+        least, most = alone["half_width"].min("version"), 1.6 * alone["half_width"].max("version")
+        assert ((least < ratio["half_width"]) & (ratio["half_width"] < most)).all()
+        other = plan_repetitions(*apart(pilot), costs=COSTS, budget=10_000)
+        np.testing.assert_array_equal(ratio["repetitions"], other["repetitions"])
+        assert other.attrs["baseline"] == "other timings"
 
     def test_the_smaller_pilot_counts(self, pilot):
         """Five builds of one system and eight of the other: five pairs of what is at hand."""
-        new, old = separate_sides(pilot)
+        new, old = apart(pilot)
         plan = plan_repetitions(new, old.isel(binary=slice(5)), costs=COSTS, budget=10_000)
         assert (plan["already"].sel(level="binary") == 5).all()
         assert (plan["n"] == 5).all()
@@ -282,10 +279,10 @@ class TestCostsAlone:
         with pytest.warns(
             perfarray.PerfarrayWarning,
             match="1 of 1 cells have no best counts: .* between executions",
-        ) as caught:
+        ) as said:
             plan = plan_repetitions(times, costs={"execution": 5}, negative="zero")
         assert plan["repetitions"].isnull().all()
-        assert [note.code for note in caught[0].message.notes] == ["no_goal"]
+        assert [note.code for note in said[0].message.notes] == ["no_goal"]
         assert "Give half_width= or budget=" in plan["advice"].item()
         assert plan_repetitions(times, costs={"execution": 5}, budget=1000)["cost"].item() <= 1000
 
@@ -295,8 +292,8 @@ class TestTrouble:
         """One unit, nothing measured, no variation: NaN, counted; the others have plans."""
         values = np.random.default_rng(1).normal(10, 1, (4, 6, 5))
         values[1, 1:], values[2], values[3] = np.nan, np.nan, 7.0
-        message = "(?s)1 of 3 cells have no plan: they rest on one execution.*no variation"
-        with pytest.warns(UserWarning, match=message) as caught:
+        told = "(?s)1 of 3 cells have no plan: they rest on one execution.*no variation"
+        with pytest.warns(UserWarning, match=told) as caught:
             plan = plan_repetitions(
                 timed(values, ("benchmark", "execution", "iteration")),
                 costs={"execution": 5},
@@ -367,10 +364,10 @@ class TestLaws:
         pytest.importorskip("dask.array")
         lazy = plan_suite(pilot.chunk(version=1), costs=COSTS, budget=6000)
         assert all(variable.chunks is not None for variable in lazy.data_vars.values())
-        computed, expected = lazy.compute(), of_suite.copy()
-        assert computed.perf.notes() == expected.perf.notes()
+        found, expected = lazy.compute(), of_suite.copy()
+        assert found.perf.notes() == expected.perf.notes()
         for plan in (
-            computed,
+            found,
             expected,
         ):  # of a lazy plan, what has to be counted is there after computing
             plan.attrs = {
@@ -378,12 +375,12 @@ class TestLaws:
                 for name, value in plan.attrs.items()
                 if name not in ("notes", "unchecked")
             }
-        xr.testing.assert_identical(computed, expected)
+        xr.testing.assert_identical(found, expected)
         with pytest.raises(ValueError, match="the least budget is 330"):
             plan_repetitions(pilot.chunk(benchmark=1), costs=COSTS, budget=329)
 
-    @pytest.mark.parametrize("target", [{"half_width": 0.02, "assurance": 0.9}, {"budget": 300.0}])
-    def test_planned_by_blocks(self, target, monkeypatch):
+    @pytest.mark.parametrize("wanted", [{"half_width": 0.02, "assurance": 0.9}, {"budget": 300.0}])
+    def test_planned_by_blocks(self, wanted, monkeypatch):
         """The cells that are planned together change no bit of a plan."""
         noise = np.exp(
             np.random.default_rng(3).normal(0, 0.02, (2, 5, 4, 3)) * np.arange(1, 6)[:, None, None]
@@ -394,11 +391,11 @@ class TestLaws:
             ("version", "benchmark", "execution", "iteration"),
             "time",
         )
-        together = plan_repetitions(times, "old", costs={"execution": 5.0}, **target)
+        together = plan_repetitions(times, "old", costs={"execution": 5.0}, **wanted)
         monkeypatch.setattr("perfarray.variation.plans.CELLS", 3)
         monkeypatch.setattr("perfarray.variation.numerics.whole_counts.BLOCK", 100)
         xr.testing.assert_identical(
-            together, plan_repetitions(times, "old", costs={"execution": 5.0}, **target)
+            together, plan_repetitions(times, "old", costs={"execution": 5.0}, **wanted)
         )
 
 
@@ -461,8 +458,8 @@ class TestSuite:
         assert plan["already"].isel(benchmark=0).values.tolist() == [8, 6, 5]
         spent = 8 * 60 + 144 * 5 + 720
         builds, executions, iterations = plan["repetitions"].values.T
-        binary_price = 60 + (executions * 5 + executions * iterations).sum()
-        assert (plan["more"].sel(level="binary") == (6000 - spent) // binary_price).all()
+        each = 60 + (executions * 5 + executions * iterations).sum()
+        assert (plan["more"].sel(level="binary") == (6000 - spent) // each).all()
         np.testing.assert_array_equal(
             plan["more"].isel(level=[1, 2]), plan["repetitions"].isel(level=[1, 2])
         )
@@ -486,14 +483,14 @@ class TestSuite:
         times = perfarray.simulate(
             **nest, dims=dims, shared={"execution": 0.5} if dims else None, rng=4
         )["time"]
-        n_added = [
+        more = [
             function(times.isel(execution=slice(n)), costs={"execution": 5}, **widths)[
                 "more"
             ].values
             for n in (15, 25, 35, 60)
         ]
-        assert n_added[0].flat[0] > n_added[1].flat[0] > n_added[2].flat[0] > 0
-        assert (n_added[3] == 0).all()
+        assert more[0].flat[0] > more[1].flat[0] > more[2].flat[0] > 0
+        assert (more[3] == 0).all()
 
     def test_pairs(self):
         """Builds of both systems side by side: what a pair has in common cancels, so fewer of them
@@ -521,15 +518,12 @@ class TestSuite:
             np.testing.assert_array_equal(
                 pairs[name].sel(level="binary"), pairs[f"baseline_{name}"].sel(level="binary")
             )
-        total_cost = pairs["seconds"].sum() + 2 * 60 * pairs["repetitions"].sel(level="binary")[0]
-        assert total_cost.item() == pytest.approx(pairs["cost"].item())
+        own = pairs["seconds"].sum() + 2 * 60 * pairs["repetitions"].sel(level="binary")[0]
+        assert own.item() == pytest.approx(pairs["cost"].item())
 
     def test_pairs_are_matched_by_label(self, pilot):
         """In any order; units without a partner are left out, with one warning."""
-        (new, old), ask = (
-            separate_sides(pilot),
-            {"costs": COSTS, "budget": 12_000, "paired": "binary"},
-        )
+        (new, old), ask = apart(pilot), {"costs": COSTS, "budget": 12_000, "paired": "binary"}
         expected, turned = (
             plan_suite(new, old.isel(binary=slice(None, None, step)), **ask).drop_vars("advice")
             for step in (1, -1)
@@ -554,24 +548,20 @@ class TestSuite:
             rng=3,
         )
         ask = {"costs": {"binary": 60.0, "session": 20.0, "execution": 2.0}, "half_width": 0.01}
-        shared_plan, plan = (
-            plan_suite(times, **ask, shared=("binary", "session")),
-            plan_suite(times, **ask),
-        )
+        both, one = plan_suite(times, **ask, shared=("binary", "session")), plan_suite(times, **ask)
         assert (
-            shared_plan.attrs["shared"]
-            == shared_plan.attrs["benchmarks"].removeprefix("shared: ")
+            both.attrs["shared"]
+            == both.attrs["benchmarks"].removeprefix("shared: ")
             == "binary session"
         )
         assert (
-            shared_plan["repetitions"].sel(level="session")
-            == shared_plan["repetitions"].sel(level="session")[0]
+            both["repetitions"].sel(level="session") == both["repetitions"].sel(level="session")[0]
         ).all()
-        builds, sessions = shared_plan["repetitions"].values[0, :2]
-        assert shared_plan["cost"].item() == pytest.approx(
-            builds * 60 + builds * sessions * 20 + shared_plan["seconds"].sum().item()
+        builds, sessions = both["repetitions"].values[0, :2]
+        assert both["cost"].item() == pytest.approx(
+            builds * 60 + builds * sessions * 20 + both["seconds"].sum().item()
         )
-        assert shared_plan["cost"] < plan["cost"]
+        assert both["cost"] < one["cost"]
 
     def test_trouble(self, pilot):
         """One unit, or no variation: no plan, one warning; what it says lies in the plan, with its
@@ -639,10 +629,8 @@ class TestSuite:
 
 def counts_of(plan):
     """Return the most that is planned at each level, by name."""
-    maxima = plan["repetitions"].max([dim for dim in plan["repetitions"].dims if dim != "level"])
-    return {
-        str(level): int(n) for level, n in zip(plan["level"].values, maxima.values, strict=True)
-    }
+    most = plan["repetitions"].max([dim for dim in plan["repetitions"].dims if dim != "level"])
+    return {str(level): int(n) for level, n in zip(plan["level"].values, most.values, strict=True)}
 
 
 @pytest.mark.slow
@@ -650,10 +638,8 @@ class TestSimulatedTruth:
     VARIANCES = {"binary": 2e-4, "execution": 6e-4, "iteration": 2e-3}  # noqa: RUF012
 
     @pytest.mark.parametrize("limit", [{"budget": 900.0}, {"half_width": 0.008}])
-    @pytest.mark.parametrize(
-        ("assurance", "lower", "upper"), [(0.5, 0.45, 0.62), (0.9, 0.86, 0.96)]
-    )
-    def test_a_plan_keeps_its_word(self, limit, assurance, lower, upper):
+    @pytest.mark.parametrize(("assurance", "least", "most"), [(0.5, 0.45, 0.62), (0.9, 0.86, 0.96)])
+    def test_a_plan_keeps_its_word(self, limit, assurance, least, most):
         """Carried out: small pilots, a plan from each, 30 experiments as planned: the half-width is
         reached as often as was said.
 
@@ -661,8 +647,8 @@ class TestSimulatedTruth:
         Carlo error is 3.7 and 2.5 %, and `least` and `most` are theirs.
         """
         rng, spread, share, count = np.random.default_rng(5), 0.03, 0.5, experiments(240)
-        lower, upper = (
-            assurance + (edge - assurance) * math.sqrt(150 / count) for edge in (lower, upper)
+        least, most = (
+            assurance + (edge - assurance) * math.sqrt(150 / count) for edge in (least, most)
         )
         top = rng.normal(0, spread * share**0.5, (count, 6, 1))
         values = 1 + top + rng.normal(0, spread * (1 - share) ** 0.5, (count, 6, 8))
@@ -674,10 +660,10 @@ class TestSimulatedTruth:
             reached.append(
                 t.ppf(0.975, n - 1) * means.std(axis=1, ddof=1) / math.sqrt(n) / means.mean(axis=1)
             )
-        assert lower < (np.array(reached) <= plan["half_width"].values[:, None]).mean() < upper
+        assert least < (np.array(reached) <= plan["half_width"].values[:, None]).mean() < most
         if "half_width" in limit:
             assert (plan["half_width"] <= limit["half_width"]).all()
-            assert lower < (np.array(reached) <= limit["half_width"]).mean()
+            assert least < (np.array(reached) <= limit["half_width"]).mean()
         else:
             assert (plan["cost"] <= limit["budget"]).all()
 
@@ -687,8 +673,8 @@ class TestSimulatedTruth:
         sizes, variances = {"binary": 6, "execution": 5}, {"binary": 4e-4, "execution": 4e-4}
         pilot = perfarray.simulate(sizes=sizes, variances=variances, dims={"benchmark": 3}, rng=1)
         plans = [
-            plan_suite(pilot, costs=COSTS, half_width=0.002, assurance=assurance)
-            for assurance in (None, 0.5, 0.9)
+            plan_suite(pilot, costs=COSTS, half_width=0.002, assurance=sure)
+            for sure in (None, 0.5, 0.9)
         ]
         units = [plan["repetitions"].sel(level="binary").max().item() for plan in plans]
         assert units[1] < units[2]
@@ -701,14 +687,14 @@ class TestSimulatedTruth:
         scale = xr.DataArray([0.5, 1.0, 1.5, 2.0], dims="benchmark")
 
         def noisier(sizes, rng, **dims):
-            simulated = perfarray.simulate(
+            drawn = perfarray.simulate(
                 sizes=sizes,
                 variances=self.VARIANCES,
                 dims={"benchmark": 4} | dims,
                 shared={"binary": 0.6},
                 rng=rng,
             )["time"]
-            return (1 + scale * (simulated - 1)).assign_attrs(simulated.attrs)
+            return (1 + scale * (drawn - 1)).assign_attrs(drawn.attrs)
 
         plan = plan_suite(
             noisier({"binary": 80, "execution": 8, "iteration": 8}, 3), costs=COSTS, budget=12_000
@@ -719,8 +705,8 @@ class TestSimulatedTruth:
         logs = 0.0
         for name in runs["benchmark"].values:
             _, executions, iterations = plan["repetitions"].sel(benchmark=name).values.astype(int)
-            cell_runs = runs.sel(benchmark=name)[..., :executions, :iterations]
-            logs = logs + np.log(cell_runs.mean(["execution", "iteration"])) / 4
+            own = runs.sel(benchmark=name)[..., :executions, :iterations]
+            logs = logs + np.log(own.mean(["execution", "iteration"])) / 4
         half = (
             t.ppf(0.975, counts["binary"] - 1)
             * logs.std("binary", ddof=1)
@@ -734,13 +720,13 @@ class TestSimulatedTruth:
     "ignore:(?s).*depend on those before them:perfarray.PerfarrayWarning"
 )  # as timings of one session may
 @pytest.mark.parametrize("assurance", [0.5, 0.95])
-@pytest.mark.parametrize("target", [{"half_width": 0.01}, {"budget": 2000}])
-def test_no_plan_is_worse_than_one_of_everything(target, assurance):
+@pytest.mark.parametrize("asked", [{"half_width": 0.01}, {"budget": 2000}])
+def test_no_plan_is_worse_than_one_of_everything(asked, assurance):
     """However sure it is to be: a pilot of few units leaves it open that more lies between units
     than it has seen."""
     plan = perfarray.load_dataset("python_malloc").perf.plan_repetitions(
-        costs={"execution": 2}, assurance=assurance, **target
+        costs={"execution": 2}, assurance=assurance, **asked
     )
     assert (plan["half_width"] <= plan["default_half_width"] * (1 + 1e-9)).all()
-    assert (plan["cost"] <= target.get("budget", np.inf)).all()
-    assert (plan["half_width"] <= target.get("half_width", np.inf) * (1 + 1e-9)).all()
+    assert (plan["cost"] <= asked.get("budget", np.inf)).all()
+    assert (plan["half_width"] <= asked.get("half_width", np.inf) * (1 + 1e-9)).all()

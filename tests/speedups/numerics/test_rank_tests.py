@@ -83,7 +83,7 @@ def test_by_enumeration():
     """Every way to split seven different values into three and four, tested one by one, gives the
     p-values."""
     pool = np.arange(7.0)
-    splits = [(np.array(indices), np.setdiff1d(pool, indices)) for indices in combinations(pool, 3)]
+    splits = [(np.array(one), np.setdiff1d(pool, one)) for one in combinations(pool, 3)]
     test_result = [(mann_whitney(x, y), kolmogorov_smirnov(x, y)) for x, y in splits]
     u, d = (np.array([pair[i].statistic for pair in test_result]) for i in range(2))
     for ranks, distance in test_result:
@@ -119,14 +119,14 @@ def test_cells_are_tested_one_by_one():
     ranks, distance = mann_whitney(x, y), kolmogorov_smirnov(x, y)
     assert ranks.pvalue.shape == distance.pvalue.shape == (4, 3)
     for i, j in np.ndindex(4, 3):
-        new, old = x[i, 0][~np.isnan(x[i, 0])], y[j][~np.isnan(y[j])]
-        if not new.size:
+        one, two = x[i, 0][~np.isnan(x[i, 0])], y[j][~np.isnan(y[j])]
+        if not one.size:
             assert np.isnan(
                 [ranks.pvalue[i, j], ranks.prob_greater[i, j], distance.pvalue[i, j]]
             ).all()
             continue
-        assert ranks.pvalue[i, j] == mann_whitney(new, old).pvalue
-        assert distance.pvalue[i, j] == kolmogorov_smirnov(new, old).pvalue
+        assert ranks.pvalue[i, j] == mann_whitney(one, two).pvalue
+        assert distance.pvalue[i, j] == kolmogorov_smirnov(one, two).pvalue
 
 
 def test_all_values_equal():

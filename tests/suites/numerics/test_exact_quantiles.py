@@ -35,13 +35,13 @@ def points(rows):
     return [[points_of(row[:, None]) for row in rows]]
 
 
-def on_a_lattice(sums, shares, **limits):
+def on_a_lattice(parts, shares, **limits):
     """Return the quartiles where so few sums are listed that a lattice is needed, with other limits
     of the module."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {"LISTED": 1, **limits}.items():
             patch.setattr(exact_quantiles, name, value)
-        return quantiles_of_sum(sums, shares, QUARTERS)
+        return quantiles_of_sum(parts, shares, QUARTERS)
 
 
 @given(
@@ -55,11 +55,9 @@ def test_pairs_agree_with_brute_force(seed, benchmarks, runs, tied):
     """Any suite, with ties or not: the quartiles are those of all sums."""
     rows = np.random.default_rng(seed).normal(0, 1, (benchmarks, runs))
     rows = np.round(rows, 0) if tied else rows
-    quantiles = quantiles_of_sum(points(rows), ONE, QUARTERS)
-    np.testing.assert_allclose(
-        quantiles.values, by_definition(all_sums(rows)), rtol=1e-12, atol=1e-12
-    )
-    np.testing.assert_array_equal(quantiles.lower, quantiles.upper)
+    found = quantiles_of_sum(points(rows), ONE, QUARTERS)
+    np.testing.assert_allclose(found.values, by_definition(all_sums(rows)), rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(found.lower, found.upper)
 
 
 @pytest.mark.parametrize("decimals", [1, 15])
@@ -68,8 +66,8 @@ def test_pairs_agree_with_brute_force(seed, benchmarks, runs, tied):
 def test_many_sums_agree_with_listing(decimals, seed):
     """19,683 sums, with ties or not: the quartiles are those of all sums."""
     rows = np.random.default_rng(seed).lognormal(0, 0.3, (9, 3)).round(decimals)
-    quantiles = quantiles_of_sum(points(rows), ONE, QUARTERS)
-    np.testing.assert_allclose(quantiles.values, by_definition(all_sums(rows)), rtol=1e-12)
+    found = quantiles_of_sum(points(rows), ONE, QUARTERS)
+    np.testing.assert_allclose(found.values, by_definition(all_sums(rows)), rtol=1e-12)
 
 
 @pytest.mark.parametrize("decimals", [2, 15])
@@ -79,24 +77,24 @@ def test_counted_pairs_lie_on_both_sides_of_a_quarter(decimals, seed):
     """17 benchmarks with 3 runs: pairs of sums of two halves, counted, are fewer than p below the
     lower bound, and p at the upper."""
     rows = np.random.default_rng(seed).lognormal(0, 0.02, (17, 3)).round(decimals)
-    quantiles = quantiles_of_sum(points(rows), ONE, QUARTERS)
+    found = quantiles_of_sum(points(rows), ONE, QUARTERS)
     short, long = all_sums(rows[:8]), all_sums(rows[8:])
     for number, quarter in enumerate(QUARTERS):
-        below = np.searchsorted(long, quantiles.lower[number] - short - 1e-12).sum()
-        reached = np.searchsorted(long, quantiles.upper[number] - short + 1e-12, side="right").sum()
+        below = np.searchsorted(long, found.lower[number] - short - 1e-12).sum()
+        reached = np.searchsorted(long, found.upper[number] - short + 1e-12, side="right").sum()
         assert below < quarter * 3**17 <= reached
     ranges = np.ptp(rows, axis=1).sum()
-    assert (quantiles.upper - quantiles.lower <= 17 * ranges / 2**20 * (1 + 1e-9)).all()
-    assert ((quantiles.lower <= quantiles.values) & (quantiles.values <= quantiles.upper)).all()
+    assert (found.upper - found.lower <= 17 * ranges / 2**20 * (1 + 1e-9)).all()
+    assert ((found.lower <= found.values) & (found.values <= found.upper)).all()
 
 
 @pytest.mark.parametrize("number", [4, 12, 14])
 def test_a_quarter_reached_exactly_is_not_passed(number):
     """Where F is 1/4 at a sum, that sum is the quartile: counts are whole numbers."""
-    rows = [np.arange(2.0) * 2**exponent for exponent in range(number)]
-    quantiles = quantiles_of_sum(points(rows), ONE, QUARTERS)
+    rows = [np.arange(2.0) * 2**place for place in range(number)]
+    found = quantiles_of_sum(points(rows), ONE, QUARTERS)
     np.testing.assert_array_equal(
-        quantiles.values, [2**number * quarter // 4 - 1 for quarter in (1, 2, 3)]
+        found.values, [2**number * quarter // 4 - 1 for quarter in (1, 2, 3)]
     )
 
 
@@ -107,41 +105,41 @@ def test_grid_holds_its_bound(seed, scale):
     range over the number of steps."""
     rows = np.random.default_rng(seed).normal(3, scale, (6, 4))
     exact = by_definition(all_sums(rows))
-    quantiles = on_a_lattice(points(rows), ONE, POINTS=200)
-    assert (quantiles.lower <= exact).all()
-    assert (exact <= quantiles.upper).all()
+    found = on_a_lattice(points(rows), ONE, POINTS=200)
+    assert (found.lower <= exact).all()
+    assert (exact <= found.upper).all()
     step = np.ptp(rows, axis=1).sum() / 200
-    assert (quantiles.upper - quantiles.lower <= 6 * step * (1 + 1e-9)).all()
+    assert (found.upper - found.lower <= 6 * step * (1 + 1e-9)).all()
 
 
 def test_values_on_the_lattice_are_not_moved():
     """32 coins of 1 have the quartiles 14, 16 and 18; a group of one value beside coins keeps it
     within the bounds."""
     coin = points_of(np.array([[0.0], [1.0]]))
-    quantiles = quantiles_of_sum([[coin] * 32], ONE, QUARTERS)
-    np.testing.assert_allclose(quantiles.values, [14, 16, 18], atol=1e-4)
-    assert ((quantiles.lower <= [14, 16, 18]) & (quantiles.upper >= [14, 16, 18])).all()
-    quantiles = on_a_lattice(
+    found = quantiles_of_sum([[coin] * 32], ONE, QUARTERS)
+    np.testing.assert_allclose(found.values, [14, 16, 18], atol=1e-4)
+    assert ((found.lower <= [14, 16, 18]) & (found.upper >= [14, 16, 18])).all()
+    found = on_a_lattice(
         [[coin], [points_of(np.array([[0.5364]]))]], [Fraction(1, 8), Fraction(7, 8)], POINTS=200
     )
-    assert ((quantiles.lower <= 0.5364) & (quantiles.upper >= 0.5364)).all()
+    assert ((found.lower <= 0.5364) & (found.upper >= 0.5364)).all()
 
 
 def test_shares_widen_the_bounds_by_their_rounding():
     """256 equally likely whole numbers, weighed by shares: F is 1/4 at 63 but for rounding, so that
     the bound above is 64."""
-    rows = [np.arange(2.0) * 2**exponent for exponent in range(8)]
-    quantiles = on_a_lattice(points(rows), ONE, POINTS=8 * 255, WHOLE=1)
-    assert (quantiles.lower <= [63, 127, 191]).all()
-    assert (quantiles.upper >= [63.99, 127.99, 191.99]).all()
+    rows = [np.arange(2.0) * 2**place for place in range(8)]
+    found = on_a_lattice(points(rows), ONE, POINTS=8 * 255, WHOLE=1)
+    assert (found.lower <= [63, 127, 191]).all()
+    assert (found.upper >= [63.99, 127.99, 191.99]).all()
 
 
 def test_many_weighted_values_take_one_array_at_a_time():
     """Values that count unequally: what they add is made one after the other, not 200 arrays at
     once."""
-    positions, counts = np.arange(200) * 50, np.arange(2.0, 202.0)
+    places, counts = np.arange(200) * 50, np.arange(2.0, 202.0)
     tracemalloc.start()
-    upto = exact_quantiles._upto([positions] * 2, [counts] * 2)
+    upto = exact_quantiles._upto([places] * 2, [counts] * 2)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert upto[-1] == counts.sum() ** 2
@@ -152,11 +150,11 @@ def test_lattice_weighs_more_than_64_bits_can_count():
     """24 benchmarks of 9 values have 8e22 combinations: weighed by their shares, and normal but for
     skewness and kurtosis."""
     rows = np.random.default_rng(3).normal(size=(24, 9))
-    quantiles = quantiles_of_sum(points(rows), ONE, QUARTERS)
+    found = quantiles_of_sum(points(rows), ONE, QUARTERS)
     centre, deviation = rows.mean(axis=1).sum(), np.sqrt(rows.var(axis=1).sum())
-    z, deviations = np.array([-0.674490, 0, 0.674490]), rows - rows.mean(axis=1, keepdims=True)
-    skewness = (deviations**3).mean(axis=1).sum() / deviation**3
-    kurtosis = ((deviations**4).mean(axis=1) - 3 * rows.var(axis=1) ** 2).sum() / deviation**4
+    z, apart = np.array([-0.674490, 0, 0.674490]), rows - rows.mean(axis=1, keepdims=True)
+    skewness = (apart**3).mean(axis=1).sum() / deviation**3
+    kurtosis = ((apart**4).mean(axis=1) - 3 * rows.var(axis=1) ** 2).sum() / deviation**4
     expansion = (
         z
         + (z**2 - 1) * skewness / 6
@@ -164,7 +162,7 @@ def test_lattice_weighs_more_than_64_bits_can_count():
         - (2 * z**3 - 5 * z) * skewness**2 / 36
     )
     np.testing.assert_allclose(
-        (quantiles.values - centre) / deviation, expansion, atol=3e-4
+        (found.values - centre) / deviation, expansion, atol=3e-4
     )  # Cornish and Fisher's: the next terms are 1e-4
 
 
@@ -181,42 +179,42 @@ def test_weights_agree_with_repeated_values():
         [(np.array([0.0, 1.0, 5.0]), np.array([2, 1, 1])), (np.array([0.0, 0.3]), np.array([1, 3]))]
     ]
     rows = [np.array([0.0, 0.0, 1.0, 5.0]), np.array([0.0, 0.3, 0.3, 0.3])]
-    quantiles = quantiles_of_sum(weighted, ONE, QUARTERS)
-    np.testing.assert_allclose(quantiles.values, by_definition(all_sums(rows)))
+    found = quantiles_of_sum(weighted, ONE, QUARTERS)
+    np.testing.assert_allclose(found.values, by_definition(all_sums(rows)))
 
 
 def test_shared_units_make_a_mixture():
     """Two units with 2 and 4 combinations, probability 1/3 and 2/3: each combination has 1/6."""
-    mixture = [
+    parts = [
         [points_of(np.array([[1.0], [2.0]]))],
         [points_of(np.array([[10.0], [20.0], [30.0], [40.0]]))],
     ]
-    quantiles = quantiles_of_sum(mixture, [Fraction(1, 3), Fraction(2, 3)], QUARTERS)
-    assert quantiles.values.tolist() == [2.0, 10.0, 30.0]
+    found = quantiles_of_sum(parts, [Fraction(1, 3), Fraction(2, 3)], QUARTERS)
+    assert found.values.tolist() == [2.0, 10.0, 30.0]
 
 
-@pytest.mark.parametrize("resolution", [1, 2**53])
+@pytest.mark.parametrize("whole", [1, 2**53])
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=examples(20), deadline=None)
-def test_lattice_bounds_hold_for_mixtures(resolution, seed):
+def test_lattice_bounds_hold_for_mixtures(whole, seed):
     """Units of unequal share and values that count unequally: what the list gives lies between the
     bounds, by counts or by shares."""
     rng = np.random.default_rng(seed)
-    runs = [rng.normal(centre, 1, (4, 5)) for centre in (0, 2)]
-    mixture = [[(np.sort(row), rng.integers(1, 4, 5)) for row in rows] for rows in runs]
+    runs = [rng.normal(place, 1, (4, 5)) for place in (0, 2)]
+    parts = [[(np.sort(row), rng.integers(1, 4, 5)) for row in rows] for rows in runs]
     shares = [Fraction(1, 3), Fraction(2, 3)]
-    listed = quantiles_of_sum(mixture, shares, QUARTERS)
-    quantiles = on_a_lattice(mixture, shares, POINTS=400, WHOLE=resolution)
-    assert (quantiles.lower <= listed.values).all()
-    assert (listed.values <= quantiles.upper).all()
+    listed = quantiles_of_sum(parts, shares, QUARTERS)
+    found = on_a_lattice(parts, shares, POINTS=400, WHOLE=whole)
+    assert (found.lower <= listed.values).all()
+    assert (listed.values <= found.upper).all()
 
 
 def test_large_counts_are_added_without_rounding():
     """Counts beyond 64 bits: where F is a quarter exactly, that sum is the quartile."""
-    sums = [[(np.arange(2.0) * 2**exponent, np.array([10**12, 10**12])) for exponent in range(8)]]
-    quantiles = quantiles_of_sum(sums, ONE, QUARTERS)
-    np.testing.assert_array_equal(quantiles.values, [63, 127, 191])
-    sums = [
+    parts = [[(np.arange(2.0) * 2**place, np.array([10**12, 10**12])) for place in range(8)]]
+    found = quantiles_of_sum(parts, ONE, QUARTERS)
+    np.testing.assert_array_equal(found.values, [63, 127, 191])
+    parts = [
         [(np.arange(2.0), np.array([10**12, 3 * 10**12])), *[(np.zeros(1), np.array([10**12]))] * 4]
     ]
-    np.testing.assert_array_equal(quantiles_of_sum(sums, ONE, QUARTERS).values, [0, 1, 1])
+    np.testing.assert_array_equal(quantiles_of_sum(parts, ONE, QUARTERS).values, [0, 1, 1])

@@ -49,8 +49,8 @@ def variance_of_mean(repetitions, variance):
     return nest(variance, np.ones(variance.shape)).noise(repetitions)
 
 
-def future_variance(df, below, pilot_evidence, assurance):
-    return mixture_quantile(assurance, df, true_variances(below, pilot_evidence))
+def future_variance(df, below, known, assurance):
+    return mixture_quantile(assurance, df, true_variances(below, known))
 
 
 def plan_counts(variance, cost, **goal):
@@ -75,12 +75,12 @@ def rows(golden):
     budgets of 3, 6 and 9 hours."""
     table = {row["benchmark"]: row for row in golden("kj_table8")["rows"]}
     for row in table.values():
-        inputs = row["inputs"]
+        given = row["inputs"]
         row["variance"], row["cost"] = (
             np.array(row["T_nominal_variance"])[::-1].copy(),
-            np.array([inputs["c2"], inputs["c1"], 1.0]),
+            np.array([given["c2"], given["c1"], 1.0]),
         )
-        row["budgets"] = [hours * 3600 / inputs["seconds_per_measurement"] for hours in (3, 6, 9)]
+        row["budgets"] = [hours * 3600 / given["seconds_per_measurement"] for hours in (3, 6, 9)]
     return table
 
 
@@ -155,8 +155,8 @@ class TestPaper:
         """Table IV: 18.2508, so 19; the printed 18 needs variances rounded to one decimal."""
         worked = golden("kj_worked_examples")
         case = next(case for case in worked["cases"] if "plan" in case["output"])
-        components = nested_anova(np.array(case["input"]["data"], float), 2)
-        unrounded = optimal_counts(components.variance, np.array([10.0, 1.0]))[1]
+        found = nested_anova(np.array(case["input"]["data"], float), 2)
+        unrounded = optimal_counts(found.variance, np.array([10.0, 1.0]))[1]
         assert unrounded == pytest.approx(case["output"]["plan"]["unrounded"], rel=1e-12)
         assert math.ceil(unrounded) == case["output"]["plan"]["n"] == 19
         rounded = optimal_counts(np.array([0.4, 12.7]), np.array([10.0, 1.0]))[1]
@@ -171,9 +171,9 @@ class TestPaper:
         assert len(planned) == 3
         for case in planned:
             expected, data = case["output"]["plan"], np.array(case["input"]["data"], float)
-            components = nested_anova(data, data.ndim)
+            found = nested_anova(data, data.ndim)
             costs = np.append(np.atleast_1d(expected["costs_c1_upwards"])[::-1], 1.0)
-            unrounded = optimal_counts(components.variance, costs)[:0:-1]
+            unrounded = optimal_counts(found.variance, costs)[:0:-1]
             np.testing.assert_allclose(unrounded, np.atleast_1d(expected["unrounded"]), rtol=1e-9)
             assert np.ceil(unrounded).tolist() == np.atleast_1d(expected["n"]).tolist()
 
@@ -190,9 +190,9 @@ class TestPaper:
             text["paper"]["n1"],
         ]
         assert counts.prod() == text["paper"]["samples"]
-        half_width = float(half_width_of(counts, FFT["variance"], 0.95))
-        assert round(half_width, 1) == text["paper"]["our"]
-        assert plan_counts(**FFT, budget=budget).half_width <= half_width
+        own = float(half_width_of(counts, FFT["variance"], 0.95))
+        assert round(own, 1) == text["paper"]["our"]
+        assert plan_counts(**FFT, budget=budget).half_width <= own
         assert (
             round(default_half_width(FFT["variance"], budget, FFT["cost"]), 1)
             == text["paper"]["default"]
@@ -204,18 +204,18 @@ class TestPaper:
         face = {"our": 0, "default": 0}
         for row in rows.values():
             variance, cost = row["variance"], row["cost"]
-            for index, budget in enumerate(row["budgets"]):
+            for place, budget in enumerate(row["budgets"]):
                 default = default_half_width(variance, budget, cost)
-                assert default == pytest.approx(row["default_half_width"][index], rel=1e-10)
+                assert default == pytest.approx(row["default_half_width"][place], rel=1e-10)
                 counts = np.array([1.0, row["n2"], row["n1"]])
                 counts[0] = math.floor(budget / price(counts, cost) + 1e-9)
-                half_width = float(half_width_of(counts, variance, 0.95))
-                assert half_width == pytest.approx(row["our_half_width"][index], rel=1e-10)
-                face["our"] += round(half_width + 1e-9, 1) == row["paper"]["our"][index]
-                face["default"] += round(default + 1e-9, 1) == row["paper"]["default"][index]
+                own = float(half_width_of(counts, variance, 0.95))
+                assert own == pytest.approx(row["our_half_width"][place], rel=1e-10)
+                face["our"] += round(own + 1e-9, 1) == row["paper"]["our"][place]
+                face["default"] += round(default + 1e-9, 1) == row["paper"]["default"][place]
                 assert (
-                    row["match_nominal"]["our"][index]
-                    or row["reachable_within_table_VII_rounding"]["our_each"][index]
+                    row["match_nominal"]["our"][place]
+                    or row["reachable_within_table_VII_rounding"]["our_each"][place]
                 )
             if row["inputs"]["levels"] == 3:
                 assert np.ceil(optimal_counts(variance, cost))[1:].tolist() == [
@@ -235,13 +235,13 @@ class TestPaper:
             merged = np.array([variance[0], np.nan, variance[2]])
             right = math.ceil(optimal_counts(merged, cost)[2])
             assert right == optimal["n1"]
-            for index, budget in enumerate(row["budgets"]):
+            for place, budget in enumerate(row["budgets"]):
                 counts = np.array([1.0, 1.0, right])
                 counts[0] = math.floor(budget / price(counts, cost))
-                assert counts[0] == optimal["n_binaries"][index]
+                assert counts[0] == optimal["n_binaries"][place]
                 equation = float(half_width_of(counts, np.nan_to_num(merged), 0.95))
-                assert equation == pytest.approx(optimal["our_half_width"][index], rel=1e-10)
-                assert 2 < row["our_half_width"][index] / equation < 3.5
+                assert equation == pytest.approx(optimal["our_half_width"][place], rel=1e-10)
+                assert 2 < row["our_half_width"][place] / equation < 3.5
                 plan = plan_counts(merged, cost, budget=budget)
                 assert plan.half_width <= equation
                 assert plan.repetitions[1] == 1
@@ -263,13 +263,13 @@ class TestPaper:
         assert (round(float(low), 1), round(float(high))) == (0.3, 39)
 
 
-def brute_force(variance, cost, *, budget=None, half_width=None, min_units=2, n_max=60):
+def brute_force(variance, cost, *, budget=None, half_width=None, min_units=2, most=60):
     """Try all whole plans of up to `most` repetitions a level; the lowest level takes what the
     limit leaves."""
     upper = np.array(
         [
             plan
-            for plan in itertools.product(range(1, n_max), repeat=len(cost) - 1)
+            for plan in itertools.product(range(1, most), repeat=len(cost) - 1)
             if plan[0] >= min_units
         ]
     )
@@ -285,11 +285,9 @@ def brute_force(variance, cost, *, budget=None, half_width=None, min_units=2, n_
         return np.where(
             m >= 1, t * np.sqrt(noise + variance[-1] / (last * np.maximum(m, 1))), np.inf
         ).min()
-    available = (half_width / t) ** 2 - noise
-    m = np.maximum(
-        1, np.ceil(variance[-1] / (last * np.where(available > 0, available, 1)) - 1e-12)
-    )
-    return np.where(available > 0, spent + last * m * cost[-1], np.inf).min()
+    left = (half_width / t) ** 2 - noise
+    m = np.maximum(1, np.ceil(variance[-1] / (last * np.where(left > 0, left, 1)) - 1e-12))
+    return np.where(left > 0, spent + last * m * cost[-1], np.inf).min()
 
 
 class TestBruteForce:
@@ -299,12 +297,12 @@ class TestBruteForce:
         problem = rng.exponential(size=2), np.array([rng.uniform(1, 30), 1.0])
         plan = plan_counts(*problem, budget=300.0, min_units=2)
         assert plan.half_width == pytest.approx(
-            brute_force(*problem, budget=300.0, n_max=200), rel=1e-9
+            brute_force(*problem, budget=300.0, most=200), rel=1e-9
         )
         width = float(plan.half_width) * 1.05
-        planned = plan_counts(*problem, half_width=width, min_units=2)
-        assert planned.cost == pytest.approx(
-            brute_force(*problem, half_width=width, n_max=200), rel=1e-9
+        again = plan_counts(*problem, half_width=width, min_units=2)
+        assert again.cost == pytest.approx(
+            brute_force(*problem, half_width=width, most=200), rel=1e-9
         )
 
     @pytest.mark.parametrize("seed", range(12))
@@ -315,9 +313,9 @@ class TestBruteForce:
         plan = plan_counts(*problem, budget=800.0, min_units=2)
         assert plan.half_width <= 1.005 * brute_force(*problem, budget=800.0)
         width = float(plan.half_width) * 1.03
-        planned = plan_counts(*problem, half_width=width, min_units=2)
-        assert planned.half_width <= width * (1 + 1e-9)
-        assert planned.cost <= 1.01 * brute_force(*problem, half_width=width)
+        again = plan_counts(*problem, half_width=width, min_units=2)
+        assert again.half_width <= width * (1 + 1e-9)
+        assert again.cost <= 1.01 * brute_force(*problem, half_width=width)
 
 
 @st.composite
@@ -336,9 +334,9 @@ def problems(draw):
 
 
 class TestLaws:
-    @given(problem=problems(), spare=st.floats(1, 1e4), factor=st.floats(1, 3))
+    @given(problem=problems(), spare=st.floats(1, 1e4), more=st.floats(1, 3))
     @settings(max_examples=examples(150), deadline=None)
-    def test_a_budget_is_never_exceeded_and_more_never_gives_less(self, problem, spare, factor):
+    def test_a_budget_is_never_exceeded_and_more_never_gives_less(self, problem, spare, more):
         """The counts are whole, at least one, the outermost at least min_units; the width is that
         of one level at most.
 
@@ -351,10 +349,10 @@ class TestLaws:
         assert plan.cost <= budget
         assert ((plan.repetitions == np.floor(plan.repetitions)) & (plan.repetitions >= 1)).all()
         assert plan.repetitions[0] >= 5
-        ones = np.ones_like(cost)
-        ones[0] = np.floor(budget / cost.sum())  # no more than the budget pays for
-        assert plan.half_width <= half_width_of(ones, np.nan_to_num(variance), 0.95) * (1 + 1e-9)
-        wealthier = plan_counts(variance, cost, budget=budget * factor)
+        single = np.ones_like(cost)
+        single[0] = np.floor(budget / cost.sum())  # no more than the budget pays for
+        assert plan.half_width <= half_width_of(single, np.nan_to_num(variance), 0.95) * (1 + 1e-9)
+        wealthier = plan_counts(variance, cost, budget=budget * more)
         assert wealthier.half_width <= plan.half_width * (1 + (1e-9 if len(cost) <= 2 else 5e-3))
 
     @given(problem=problems(), width=st.floats(0.05, 20))
@@ -420,7 +418,7 @@ class TestDegenerate:
 
 
 def evidence(unit_variance, top, df=9.0, growth=1.0):
-    arrays = (np.array(values) for values in (unit_variance, top, df, growth))
+    arrays = (np.array(part) for part in (unit_variance, top, df, growth))
     return Evidence(*arrays, pilot_scale(np.array(df)))
 
 
@@ -434,9 +432,9 @@ def added(have, unit_variance, top, goal, df=9.0):
     units = np.array([[float(have)]])
     pilot = Pilot(forest, *fields, units, units[:, 0])
     counts = np.array([[10.0]])
-    pilot_evidence = pilot.evidence(counts, np.array([10.0]), 2)
+    known = pilot.evidence(counts, np.array([10.0]), 2)
     ten, nothing = np.array([10.0]), np.array([0.0])
-    plan = Plan(forest, counts, ten, nothing, ten, np.array([1.0]), pilot_evidence)
+    plan = Plan(forest, counts, ten, nothing, ten, np.array([1.0]), known)
     units, half_width = units_to_add(pilot, plan, goal)
     return units.item(), half_width.item()
 
@@ -445,10 +443,10 @@ class TestAssurance:
     def test_known_components(self):
         """The quantile of a chi-square; without an assurance, Student's t at the variance
         itself."""
-        pilot_evidence = evidence(2.0, 2.0, np.inf)
-        variance_bound = future_variance(np.array(5.0), np.array(0.0), pilot_evidence, 0.5)
-        assert variance_bound == pytest.approx(2 * 4.35146019 / 5, rel=1e-6)
-        assert assured_half_width(6, 0.0, pilot_evidence, Goal()) == pytest.approx(
+        known = evidence(2.0, 2.0, np.inf)
+        found = future_variance(np.array(5.0), np.array(0.0), known, 0.5)
+        assert found == pytest.approx(2 * 4.35146019 / 5, rel=1e-6)
+        assert assured_half_width(6, 0.0, known, Goal()) == pytest.approx(
             2.57058184 * math.sqrt(2 / 6)
         )
 
@@ -465,16 +463,14 @@ class TestAssurance:
     def test_by_drawing(self, top):
         rng = np.random.default_rng(1)
         true = np.maximum(5 / rng.chisquare(5, 1_000_000) - (1 - top), 0) + 0.4
-        estimates = true * rng.chisquare(11, 1_000_000) / 11
+        drawn = true * rng.chisquare(11, 1_000_000) / 11
         for assurance in (0.5, 0.9):
-            variance_bound = future_variance(
+            found = future_variance(
                 np.array(11.0), np.array(0.4), evidence(1.0, top, 5.0), assurance
             )
-            assert variance_bound == pytest.approx(np.quantile(estimates, assurance), rel=0.015)
-            variances = true_variances(np.array(0.4), evidence(1.0, top, 5.0))
-            assert share_within(variance_bound, np.array(11.0), variances) == pytest.approx(
-                assurance, abs=1e-6
-            )
+            assert found == pytest.approx(np.quantile(drawn, assurance), rel=0.015)
+            known = true_variances(np.array(0.4), evidence(1.0, top, 5.0))
+            assert share_within(found, np.array(11.0), known) == pytest.approx(assurance, abs=1e-6)
 
 
 class TestMore:

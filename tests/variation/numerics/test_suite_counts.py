@@ -96,11 +96,11 @@ class TestWorkedCheck:
         assert [spent[:5].sum(), spent[5:].sum()] == pytest.approx([3000, 6000])
 
 
-def undominated(price, variance, limit):
+def undominated(price, variance, most):
     order = np.lexsort((variance, price))
-    order = order[price[order] <= limit]
-    minima = np.minimum.accumulate(variance[order])
-    order = order[np.append(True, minima[1:] < minima[:-1])]
+    order = order[price[order] <= most]
+    least = np.minimum.accumulate(variance[order])
+    order = order[np.append(True, least[1:] < least[:-1])]
     return price[order], variance[order]
 
 
@@ -108,7 +108,7 @@ def best_of_all(forest, budget, min_units):
     """Try every whole plan of two lower levels: all insides of a unit that the budget buys, joined
     without leaving any out, and all n."""
     root_cost = forest.cost[0]
-    limit = (budget / min_units - root_cost) * (1 + 1e-12)
+    most = (budget / min_units - root_cost) * (1 + 1e-12)
     front = np.zeros(1), np.zeros(1)
     for _, execution, iteration in forest.paths:
         (a2, a1), (d2, d1) = (
@@ -117,17 +117,13 @@ def best_of_all(forest, budget, min_units):
         )
         pairs = [
             (m, k)
-            for m in range(1, int(limit / (d2 + d1)) + 1)
-            for k in range(1, int((limit / m - d2) / d1) + 1)
+            for m in range(1, int(most / (d2 + d1)) + 1)
+            for k in range(1, int((most / m - d2) / d1) + 1)
         ]
         m, k = np.array(pairs, dtype=float).T
-        alone = undominated(m * d2 + m * k * d1, a2 / m + a1 / (m * k), limit)
+        alone = undominated(m * d2 + m * k * d1, a2 / m + a1 / (m * k), most)
         front = undominated(
-            *(
-                np.add.outer(sums, values).ravel()
-                for sums, values in zip(front, alone, strict=True)
-            ),
-            limit,
+            *(np.add.outer(both, one).ravel() for both, one in zip(front, alone, strict=True)), most
         )
     n = np.arange(min_units, int(budget / forest.cost.sum()) + 1.0)
     index = np.searchsorted(front[0], (budget / n - root_cost) * (1 + 1e-12), side="right") - 1
@@ -193,8 +189,8 @@ class TestBruteForce:
         forest, budget = random_star(seed)
         dearer = plan_of(forest._replace(cost=forest.cost * factor), budget=budget * factor)
         noisier = plan_of(forest._replace(variance=forest.variance * factor), budget=budget)
-        for plan in (dearer, noisier):
-            np.testing.assert_array_equal(plan[0], plan_of(forest, budget=budget)[0])
+        for found in (dearer, noisier):
+            np.testing.assert_array_equal(found[0], plan_of(forest, budget=budget)[0])
 
     @pytest.mark.parametrize("seed", range(5))
     def test_two_systems(self, seed):
@@ -208,15 +204,15 @@ class TestBruteForce:
         ]
         (first, second), forest = stars, side_by_side(stars)
         budget, (n, m, k) = 300.0, np.ogrid[3:60, 3:60, 1:80]
-        affordable = np.floor(
+        left = np.floor(
             ((budget - n * (first.cost[0] + k * first.cost[1])) / m - second.cost[0])
             / second.cost[1]
         )
         noise = (first.variance[0] + first.variance[1] / k) / n + (
-            second.variance[0] + second.variance[1] / np.maximum(affordable, 1)
+            second.variance[0] + second.variance[1] / np.maximum(left, 1)
         ) / m
         best = np.where(
-            affordable >= 1, np.array(TWO_SIDED)[np.minimum(n, m)] * np.sqrt(noise), np.inf
+            left >= 1, np.array(TWO_SIDED)[np.minimum(n, m)] * np.sqrt(noise), np.inf
         ).min()
         _, cost, half_width = plan_of(forest, budget=budget, min_units=3)
         assert cost <= budget * (1 + 1e-12)
@@ -257,18 +253,18 @@ class TestShared:
     @pytest.mark.parametrize("correlation", [0.0, 0.3, 0.8, 1.0])
     def test_shared_builds_never_lose(self, correlation):
         """They need less, unless build effects are perfectly correlated: then both are equal."""
-        variances = [
+        own = [
             tree(
                 np.array([[BUILD[b] ** 2 / 4], [60.0]]),
                 np.stack([LOWER**2 / 4, PRICES])[:, b : b + 1],
             )
             for b in range(2)
         ]
-        joint, separate = (
+        joint, apart = (
             (forest.variance / continuous(forest, np.array(1.0), budget=3000.0)).sum()
-            for forest in (star(correlation), side_by_side(variances))
+            for forest in (star(correlation), side_by_side(own))
         )
-        assert joint == pytest.approx(separate) if correlation == 1 else joint < 0.95 * separate
+        assert joint == pytest.approx(apart) if correlation == 1 else joint < 0.95 * apart
 
     def test_a_chain_below_the_root_is_merged_into_it(self):
         """A benchmark without variation of its own runs once on each build: variances add, prices
@@ -357,7 +353,7 @@ class TestPilot:
     VARIANCES = {"binary": 4e-4, "execution": 2e-4, "iteration": 3e-4}  # noqa: RUF012
     COST = np.tile([60.0, 2.0, np.nan], (3, 1))
 
-    def simulated(self, shared=None, sizes=SIZES, variances=VARIANCES, **dims):
+    def drawn(self, shared=None, sizes=SIZES, variances=VARIANCES, **dims):
         times = perfarray.simulate(
             sizes=sizes, variances=variances, dims={"benchmark": 3} | dims, shared=shared, rng=3
         )["time"]
@@ -367,7 +363,7 @@ class TestPilot:
     def test_common_component_is_found_without_knowing_the_correlation(self, correlation):
         """The root's variance times B^2 is the sum of variances, plus the covariances: that of Z_j
         times B, less what lies below."""
-        times = self.simulated({"binary": correlation} if correlation else None)
+        times = self.drawn({"binary": correlation} if correlation else None)
         forest = pilot_of(times, cost=self.COST, in_pilot=1).tree
         variance, cost = forest.variance[forest.paths], forest.cost[forest.paths]
         below, squared = inside_units(times), times.mean(axis=(1, 2, 3)) ** 2
@@ -387,18 +383,16 @@ class TestPilot:
             cost[:, 1:], np.column_stack([[2.0] * 3, times.mean(axis=(1, 2, 3))]), rtol=1e-12
         )
         assumed = pilot_of(times, cost=self.COST, correlation=correlation).tree.variance[0]
-        unit_components = units.var(axis=-1, ddof=1) / squared - below
+        own = units.var(axis=-1, ddof=1) / squared - below
         assert assumed * 9 == pytest.approx(
-            (1 - correlation) * unit_components.sum()
-            + correlation * np.sqrt(unit_components).sum() ** 2,
-            rel=1e-9,
+            (1 - correlation) * own.sum() + correlation * np.sqrt(own).sum() ** 2, rel=1e-9
         )
 
     @pytest.mark.parametrize("weights", [[2.0, 1.0, 1.0], [5.0, 3.0, 0.0]])
     def test_a_weighted_mean_by_hand(self, weights):
         """The root is the variance of the weighted mean of the units' logs, less what lies below; a
         component counts by the square."""
-        times = self.simulated({"binary": 0.5}, {"binary": 20, "execution": 4, "iteration": 2})
+        times = self.drawn({"binary": 0.5}, {"binary": 20, "execution": 4, "iteration": 2})
         share, plain = (
             np.array(weights) / np.sum(weights),
             pilot_of(times, cost=self.COST, in_pilot=1).tree,
@@ -422,7 +416,7 @@ class TestPilot:
         """Both shared components are found: three benchmarks, correlations of 0.5 and 0.9."""
         sizes = {"binary": 200, "session": 6, "execution": 3}
         variances = {"binary": 4e-4, "session": 9e-4, "execution": 3e-4}
-        times = self.simulated({"binary": 0.5, "session": 0.9}, sizes, variances)
+        times = self.drawn({"binary": 0.5, "session": 0.9}, sizes, variances)
         pilot = pilot_of(times, cost=np.tile([60.0, 10.0, 1.0], (3, 1)), planned=2, in_pilot=2)
         root, session = pilot.tree.variance[:2] * 9
         joint = np.log(times.mean(axis=-1)).sum(axis=0)
@@ -440,10 +434,10 @@ class TestPilot:
     def test_pairs(self):
         """What pairs have in common cancels in the root; the chains of both systems stay; a pair
         costs two builds."""
-        new, old = self.simulated(version=2) + np.random.default_rng(1).normal(
+        new, old = self.drawn(version=2) + np.random.default_rng(1).normal(
             0, 0.05, (1, 1, 400, 1, 1)
         )
-        separate_variances = [
+        apart = [
             pilot_of(values, cost=self.COST, in_pilot=1).tree.variance[0] for values in (new, old)
         ]
         pairs = pilot_of(new, old, cost=self.COST, in_pilot=1).tree
@@ -453,7 +447,7 @@ class TestPilot:
             differences.sum(axis=0).var(ddof=1) - below.sum(), rel=1e-9
         )
         assert pairs.variance[0] * 9 == pytest.approx(2 * 3 * 4e-4, rel=0.15)
-        assert sum(separate_variances) > 5 * pairs.variance[0]
+        assert sum(apart) > 5 * pairs.variance[0]
         assert pairs.cost[0] == 120
         assert pairs.paths.shape == (6, 3)
         alone = pilot_of(new, old, cost=self.COST).tree
@@ -490,9 +484,9 @@ class TestPilot:
         )
         of_suite = together([pilot.pilot])
         plan = plan_assured(of_suite, goal)
-        counts = plan.counts[0].copy()
-        counts[0] = 1
-        new, unit_price = pilot.tree.noise(counts), pilot.tree.price(counts)
+        one = plan.counts[0].copy()
+        one[0] = 1
+        new, each = pilot.tree.noise(one), pilot.tree.price(one)
 
         def half(k):
             return TWO_SIDED[10 + k] * math.sqrt(10 * pilot.unit_variance + k * new) / (10 + k)
@@ -504,7 +498,5 @@ class TestPilot:
         assert spent == pytest.approx(
             10 * 60 + 3 * 40 * 2 + 80 * pilot.tree.cost[pilot.tree.paths[:, 2]].sum()
         )
-        for rest_budget, n_added in ((7.5 * unit_price, 7), (-1, 0)):
-            assert (
-                units_to_add(of_suite, plan, Goal(budget=spent + rest_budget))[0].item() == n_added
-            )
+        for left, more in ((7.5 * each, 7), (-1, 0)):
+            assert units_to_add(of_suite, plan, Goal(budget=spent + left))[0].item() == more
