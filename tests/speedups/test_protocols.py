@@ -54,18 +54,18 @@ def test_every_case_of_the_reference(golden, statistic):
             {"old": case["input"]["x_initial"], "new": case["input"]["y_optimised"]}
         )
         given_level, output = case["output"]["at_fixed_level"][0], case["output"]
-        tests = times.perf.speedup_test("old", statistic=statistic, confidence_level=0.95).squeeze()
+        found = times.perf.speedup_test("old", statistic=statistic, confidence_level=0.95).squeeze()
         expected = given_level[
             "mean_significant" if statistic == "mean" else "median_significant_ks_R_le_4.1"
         ]
-        assert tests["speedup"].item() == pytest.approx(output[f"speedup_{statistic}"], rel=1e-12)
-        assert tests["significant"].item() is bool(expected)
+        assert found["speedup"].item() == pytest.approx(output[f"speedup_{statistic}"], rel=1e-12)
+        assert found["significant"].item() is bool(expected)
         assert (
-            (tests["test"].item() == "cannot conclude")
+            (found["test"].item() == "cannot conclude")
             == (expected is None)
-            == bool(np.isnan(tests["pvalue"].item()))
+            == bool(np.isnan(found["pvalue"].item()))
         )
-        assert tests["confidence_level"].item() == 0.95
+        assert found["confidence_level"].item() == 0.95
         search = times.perf.speedup_test("old", statistic=statistic, search="tool").squeeze()
         level = output[f"search_{statistic}"]["conf_level"]
         assert search["significant"].item() is output[f"search_{statistic}"]["is_significant"]
@@ -103,8 +103,8 @@ def test_limits_at_the_ends(wild, limits):
         perfarray.PerfarrayWarning,
         match="1 of 1 cells have a limit at 95 % that is 0 or infinite. Measure more executions",
     ):
-        speedup = times.perf.speedup("old", confidence_level=0.95).squeeze()
-    assert (speedup["lower"].item(), speedup["upper"].item()) == pytest.approx(limits, rel=1e-4)
+        found = times.perf.speedup("old", confidence_level=0.95).squeeze()
+    assert (found["lower"].item(), found["upper"].item()) == pytest.approx(limits, rel=1e-4)
 
 
 def test_example_1(example):
@@ -142,7 +142,7 @@ def test_small_and_large_samples_that_are_not_normal():
         "new": rng.lognormal(sigma=1.5, size=31),
     }
     small = perfarray.from_samples(
-        {name: values_of_side[:30] for name, values_of_side in values.items()}
+        {name: one[:30] for name, one in values.items()}
     ).perf.speedup_test("old", confidence_level=0.95)
     large = perfarray.from_samples(values).perf.speedup_test("old", confidence_level=0.95)
     assert small["test"].item() == "cannot conclude"
@@ -210,21 +210,19 @@ def test_constant_and_tiny_samples():
     assert times.perf.speedup_test("old", statistic="median", confidence_level=0.95)[
         "significant"
     ].item()
-    tests = perfarray.from_samples({"old": [2.0] * 4, "new": [2.0] * 4}).perf.speedup_test(
+    same = perfarray.from_samples({"old": [2.0] * 4, "new": [2.0] * 4}).perf.speedup_test(
         "old", statistic="median"
     )
-    assert tests["test"].item() == "cannot conclude"
-    assert tests["warnings"].item().startswith("All values of both samples are equal")
+    assert same["test"].item() == "cannot conclude"
+    assert same["warnings"].item().startswith("All values of both samples are equal")
 
 
 def test_levels_of_benchmarks(suite):
     """A benchmark's level wins over the call's, the call's over the search."""
-    with_levels = suite.assign_coords(
-        confidence_level=("benchmark", [0.8, np.nan, np.nan, np.nan, np.nan])
-    )
-    called = with_levels.perf.speedup_test("old", confidence_level=0.9)
+    own = suite.assign_coords(confidence_level=("benchmark", [0.8, np.nan, np.nan, np.nan, np.nan]))
+    called = own.perf.speedup_test("old", confidence_level=0.9)
     assert called["confidence_level"].squeeze().values.tolist() == [0.8, 0.9, 0.9, 0.9, 0.9]
-    searched = with_levels.perf.speedup_test("old")
+    searched = own.perf.speedup_test("old")
     assert searched["searched"].squeeze().values.tolist() == [False, True, True, True, True]
     assert searched["confidence_level"].sel(benchmark="b").item() == 0.99
     array = xr.DataArray([0.7, np.nan], dims="benchmark", coords={"benchmark": ["c", "a"]})
@@ -247,20 +245,20 @@ def test_a_level_found_is_one(statistic):
         name="time",
         attrs={"units": "s"},
     )
-    searched = times.perf.speedup_test("old", statistic=statistic).squeeze("version", drop=True)
-    level = searched["confidence_level"]
-    assert searched.attrs["search"] == "exhaustive"
-    np.testing.assert_array_equal(level.notnull(), searched["significant"])
-    np.testing.assert_array_equal(searched["judged_level"], level.fillna(0.99))
-    fixed = times.perf.speedup_test(
-        "old", statistic=statistic, confidence_level=searched["judged_level"]
+    found = times.perf.speedup_test("old", statistic=statistic).squeeze("version", drop=True)
+    level = found["confidence_level"]
+    assert found.attrs["search"] == "exhaustive"
+    np.testing.assert_array_equal(level.notnull(), found["significant"])
+    np.testing.assert_array_equal(found["judged_level"], level.fillna(0.99))
+    again = times.perf.speedup_test(
+        "old", statistic=statistic, confidence_level=found["judged_level"]
     ).squeeze("version", drop=True)
     for name in ("significant", "pvalue", "test", "step_outcome"):
-        np.testing.assert_array_equal(fixed[name], searched[name])
+        np.testing.assert_array_equal(again[name], found[name])
     tool = times.perf.speedup_test("old", statistic=statistic, search="tool").squeeze(
         "version", drop=True
     )
-    assert (tool["significant"] <= searched["significant"]).all()
+    assert (tool["significant"] <= found["significant"]).all()
     assert (
         tool["confidence_level"].where(tool["significant"]) < level
     ).any()  # its bisection ends short of the highest
@@ -270,9 +268,9 @@ def test_a_level_that_few_runs_just_reach():
     """Two runs against three are ordered by chance in 1 of 10: significant at 90 %, though 1 - 0.9
     is less than 0.1 in a computer."""
     times = perfarray.from_samples({"old": [3.0, 4.0, 5.0], "new": [1.0, 2.0]})
-    tests = times.perf.speedup_test("old", statistic="median", confidence_level=0.9)
-    assert tests["pvalue"].item() == pytest.approx(0.1, rel=1e-12)
-    assert tests["significant"].item()
+    found = times.perf.speedup_test("old", statistic="median", confidence_level=0.9)
+    assert found["pvalue"].item() == pytest.approx(0.1, rel=1e-12)
+    assert found["significant"].item()
 
 
 def test_one_value_per_unit():
@@ -354,11 +352,11 @@ def test_objects_dims_metrics_and_chunks(suite):
         "old", statistic="median"
     )
     assert turned["protocol"].transpose(*expected["protocol"].dims).equals(expected["protocol"])
-    tests = xr.Dataset({"time": suite, "energy": 2 * suite}).perf.speedup_test(
+    both = xr.Dataset({"time": suite, "energy": 2 * suite}).perf.speedup_test(
         "old", metric=["time", "energy"]
     )
     assert np.array_equal(
-        tests["pvalue"].sel(metric="time").values,
+        both["pvalue"].sel(metric="time").values,
         suite.perf.speedup_test("old")["pvalue"].values,
         equal_nan=True,
     )
@@ -367,15 +365,15 @@ def test_objects_dims_metrics_and_chunks(suite):
 @given(st.floats(1e-3, 1e3), st.permutations(range(5)))
 def test_neither_units_nor_order_matter(factor, order):
     """Scaled times in another order have the same steps and p-values."""
-    tests = perfarray.from_samples({"old": OLD, "new": NEW}).perf.speedup_test(
+    one = perfarray.from_samples({"old": OLD, "new": NEW}).perf.speedup_test(
         "old", confidence_level=0.95
     )
-    scaled = perfarray.from_samples(
+    other = perfarray.from_samples(
         {"old": [factor * OLD[i] for i in order], "new": [factor * value for value in NEW]}
     )
-    two = scaled.perf.speedup_test("old", confidence_level=0.95)
-    assert two["step_pvalue"].values == pytest.approx(tests["step_pvalue"].values, rel=1e-6)
-    assert two["step_outcome"].equals(tests["step_outcome"])
+    two = other.perf.speedup_test("old", confidence_level=0.95)
+    assert two["step_pvalue"].values == pytest.approx(one["step_pvalue"].values, rel=1e-6)
+    assert two["step_outcome"].equals(one["step_outcome"])
 
 
 class TestOverall:
@@ -386,10 +384,10 @@ class TestOverall:
         data = golden("speedup_software_example")
         sides = {"old": "x_initial", "new": "y_optimised"}
         rows = [
-            (benchmark["name"], side, value)
-            for benchmark in data["benchmarks"]
+            (one["name"], side, value)
+            for one in data["benchmarks"]
             for side, key in sides.items()
-            for value in benchmark["input"][key]
+            for value in one["input"][key]
         ]
         times = pd.DataFrame(rows, columns=["benchmark", "version", "time"]).perf.to_timings()
         for statistic, ways in data["overall"].items():
@@ -398,20 +396,20 @@ class TestOverall:
                 ("fraction", "fraction"),
                 ("custom_2_1.5_1_0.5", [2, 1.5, 1, 0.5]),
             ):
-                overall = times.perf.overall_speedup("old", statistic=statistic, weights=weights)
-                assert overall["speedup"].item() == pytest.approx(ways[name]["speedup"], rel=1e-12)
-                assert overall["gain"].item() == pytest.approx(ways[name]["gain"], rel=1e-12)
+                found = times.perf.overall_speedup("old", statistic=statistic, weights=weights)
+                assert found["speedup"].item() == pytest.approx(ways[name]["speedup"], rel=1e-12)
+                assert found["gain"].item() == pytest.approx(ways[name]["gain"], rel=1e-12)
 
     def test_accelerated_ones_only(self, suite):
         """The slower benchmark is in the whole, not in the accelerated part; what counts as
         accelerated can be said."""
-        overall = suite.perf.overall_speedup("old").squeeze()
+        found = suite.perf.overall_speedup("old").squeeze()
         means = suite.mean("execution").isel(benchmark=slice(4))
-        assert (overall["n"].item(), overall["n_accelerated"].item()) == (5, 4)
+        assert (found["n"].item(), found["n_accelerated"].item()) == (5, 4)
         expected = means.sel(version="old").sum() / means.sel(version="new").sum()
-        assert overall["accelerated_speedup"].item() == pytest.approx(expected.item())
-        assert overall["accelerated_gain"].item() == pytest.approx(1 - 1 / expected.item())
-        assert overall["speedup"].item() < overall["accelerated_speedup"].item()
+        assert found["accelerated_speedup"].item() == pytest.approx(expected.item())
+        assert found["accelerated_gain"].item() == pytest.approx(1 - 1 / expected.item())
+        assert found["speedup"].item() < found["accelerated_speedup"].item()
         only = xr.DataArray(
             [False, True, False, False, False], {"benchmark": list("bacde")}, "benchmark"
         )
@@ -426,11 +424,11 @@ class TestOverall:
         array = xr.DataArray(
             [50.0, 40.0, 30.0, 20.0, 10.0], dims="benchmark", coords={"benchmark": list("edcba")}
         )
-        with_weights = suite.assign_coords(weight=("benchmark", [1.0, 2, 3, 4, 5]))
+        own = suite.assign_coords(weight=("benchmark", [1.0, 2, 3, 4, 5]))
         for times, weights in (
             (suite, array),
             (suite, dict(zip("abcde", [1, 2, 3, 4, 5], strict=True))),
-            (with_weights, "custom"),
+            (own, "custom"),
         ):
             assert times.perf.overall_speedup("old", weights=weights)[
                 "speedup"
@@ -446,13 +444,13 @@ class TestProportion:
         suite.loc[{"benchmark": "c", "version": "new"}] = np.nan
         with pytest.warns(UserWarning, match="no measured value"):
             tested = suite.perf.speedup_test("old", statistic="median", confidence_level=0.95)
-        proportion = tested.perf.accelerated_proportion().squeeze()
-        assert (proportion["accelerated"].item(), proportion["n"].item()) == (3, 4)
-        assert (proportion["lower"].item(), proportion["upper"].item()) == pytest.approx(
+        found = tested.perf.accelerated_proportion().squeeze()
+        assert (found["accelerated"].item(), found["n"].item()) == (3, 4)
+        assert (found["lower"].item(), found["upper"].item()) == pytest.approx(
             (0.219426520065363, 0.986808838176273), rel=1e-12
         )
-        assert not proportion["reliable"].item()
-        assert proportion["by_chance"].item() == pytest.approx(4 * 0.05)
+        assert not found["reliable"].item()
+        assert found["by_chance"].item() == pytest.approx(4 * 0.05)
         with pytest.warns(
             UserWarning, match="no measured value"
         ):  # a level that was searched for counts with the risk of 0.5
@@ -465,12 +463,12 @@ class TestProportion:
         """Two candidates, one with a benchmark nothing is known of; the attrs say what the number
         does not mean."""
         flags = xr.DataArray([[1.0, 0.0, 1.0], [1.0, np.nan, 1.0]], dims=("version", "program"))
-        proportion = perfarray.accelerated_proportion(flags, across="program", method="exact")
-        assert proportion["n"].values.tolist() == [3, 2]
-        assert proportion["estimate"].values == pytest.approx([2 / 3, 1.0])
-        assert proportion["by_chance"].isnull().all()
-        assert "without any effect" in proportion.attrs["remark_risk"]
-        assert "drawn at random" in proportion.attrs["remark_selection"]
+        found = perfarray.accelerated_proportion(flags, across="program", method="exact")
+        assert found["n"].values.tolist() == [3, 2]
+        assert found["estimate"].values == pytest.approx([2 / 3, 1.0])
+        assert found["by_chance"].isnull().all()
+        assert "without any effect" in found.attrs["remark_risk"]
+        assert "drawn at random" in found.attrs["remark_selection"]
 
     @pytest.mark.parametrize(("accelerated", "n", "reliable"), [(18, 26, True), (10, 20, False)])
     def test_reliable(self, accelerated, n, reliable):

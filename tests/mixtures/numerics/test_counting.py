@@ -48,11 +48,11 @@ def difference(systems):
     return mean_differences(systems, (), PLAIN).estimate
 
 
-def share_less(systems, shift, ties):
+def less(systems, shift, ties):
     return probabilities_less(systems, (), PLAIN, shift=shift, ties=ties)[0].estimate
 
 
-def share_least(systems, ties, **totals):
+def least(systems, ties, **totals):
     return probabilities_least(systems, (), PLAIN, ties=ties, **totals)[0].estimate
 
 
@@ -66,8 +66,8 @@ def test_pairs_are_those_that_counting_finds(new, old, shift):
     assert_allclose(difference(systems), sum(w * abs(x - y) for (x, y), w in pairs), atol=1e-12)
     strict = sum(w * (x < y + shift) for (x, y), w in pairs)
     tied = sum(w * (x == y + shift) for (x, y), w in pairs)
-    assert_allclose(share_less(systems, shift, 0.0), strict, atol=1e-12)
-    assert_allclose(share_less(systems, shift, 0.5), strict + 0.5 * tied, atol=1e-12)
+    assert_allclose(less(systems, shift, 0.0), strict, atol=1e-12)
+    assert_allclose(less(systems, shift, 0.5), strict + 0.5 * tied, atol=1e-12)
 
 
 @quick
@@ -80,8 +80,8 @@ def test_least_is_what_counting_combinations_finds(units):
         first = values == values.min()
         strict += weight * first * (first.sum() == 1)
         shared += weight * first / first.sum()
-    assert_allclose(share_least(systems, False), strict, atol=1e-12)
-    probabilities = share_least(systems, True)
+    assert_allclose(least(systems, False), strict, atol=1e-12)
+    probabilities = least(systems, True)
     assert_allclose(probabilities, shared, atol=1e-12)
     assert_allclose(probabilities.sum(), 1.0)
 
@@ -96,8 +96,8 @@ def test_totals_of_unequal_units_are_counted(new, old, shift):
     strict = sum(weight for ahead, weight in pairs if ahead < 0)
     tied = sum(weight for ahead, weight in pairs if ahead == 0)
     options = {"n_runs": 2, "shift": shift}
-    assert_allclose(share_least(systems, False, **options)[0], strict, atol=1e-12)
-    assert_allclose(share_least(systems, True, **options)[0], strict + 0.5 * tied, atol=1e-12)
+    assert_allclose(least(systems, False, **options)[0], strict, atol=1e-12)
+    assert_allclose(least(systems, True, **options)[0], strict + 0.5 * tied, atol=1e-12)
 
 
 @quick
@@ -119,7 +119,7 @@ def test_oracle_pairs(golden, case):
     expected = pair["output"]
     assert_allclose(difference(systems), expected["I1_nonparam"], rtol=1e-10)
     for half, name in ((0.0, "I2_nonparam_strict"), (0.5, "I2_nonparam_ties_half")):
-        probabilities = [share_less(systems, shift, half) for shift in pair["input"]["shifts"]]
+        probabilities = [less(systems, shift, half) for shift in pair["input"]["shifts"]]
         assert_allclose(probabilities, expected[name], rtol=1e-10)
 
 
@@ -129,7 +129,7 @@ def test_oracle_sets(golden, case):
     case_of_sets = golden("varcore_metrics")["multi"][case]
     systems = [np.array(runs, float)[:, None] for runs in case_of_sets["input"]["samples"]]
     for ties, name in ((False, "I3_nonparam_strict"), (True, "I3_nonparam_ties_shared")):
-        assert_allclose(share_least(systems, ties), case_of_sets["output"][name], rtol=1e-10)
+        assert_allclose(least(systems, ties), case_of_sets["output"][name], rtol=1e-10)
 
 
 def test_certain_probabilities_keep_an_interval():
@@ -193,4 +193,4 @@ def test_cells_do_not_depend_on_their_neighbours(n_runs):
 def test_a_system_without_runs_is_left_out(n_runs):
     """The others compete without it."""
     systems = [np.array([[1.0], [2.0]]), np.full((2, 1), np.nan), np.array([[3.0], [4.0]])]
-    assert_array_equal(share_least(systems, False, n_runs=n_runs), [1.0, np.nan, 0.0])
+    assert_array_equal(least(systems, False, n_runs=n_runs), [1.0, np.nan, 0.0])
