@@ -14,7 +14,8 @@ import perfarray
 from perfarray.readers.opening import FileError
 from readers.files_of_our_own import bench as pyperf
 from readers.files_of_our_own import entry, run, secondary, suite, write
-from readers.test_broken_files import replaced, value_paths
+from readers.test_broken_files import places as value_paths
+from readers.test_broken_files import replaced
 from readers.test_github_action_benchmark import bench, history, measurement
 from readers.test_google_benchmark_csv import HEADER as GOOGLE
 from readers.test_jmh_csv import row, table

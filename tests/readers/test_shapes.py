@@ -20,7 +20,8 @@ from perfarray.readers.shapes import (
     path_of_key,
 )
 from readers.files_of_our_own import entry, write
-from readers.test_broken_files import FILES, ODD, replaced, value_paths
+from readers.test_broken_files import FILES, ODD, replaced
+from readers.test_broken_files import places as value_paths
 from strategies import MANY
 
 SHAPE = {
