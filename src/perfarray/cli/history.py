@@ -40,10 +40,7 @@ OPTIONS = options.spoken("threshold alpha correction order")
 def history(
     archive: options.Archive,
     *,
-    dim: Annotated[
-        str | None,
-        typer.Option(help=("Name the dim of the history. Default: commit, date or build.")),
-    ] = None,
+    dim: options.HistoryDim = None,
     order: options.Order = None,
     from_commit: Annotated[
         str | None,
@@ -63,9 +60,7 @@ def history(
             ),
         ),
     ] = False,
-    alpha: Annotated[
-        float | None, options.share("The chance of any change in a stable history: 5% (default).")
-    ] = None,
+    alpha: options.Alpha = None,
     threshold: options.Threshold = None,
     confidence: options.Confidence = None,
     correction: options.Correction = None,

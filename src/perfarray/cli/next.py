@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 import perfarray
 from perfarray.cli import options
 from perfarray.cli.commits import changes_in_order, history_dim, in_words
@@ -24,17 +22,12 @@ OPTIONS = options.spoken("threshold alpha correction order commits probability")
 def next_(
     archive: options.Archive,
     *,
-    dim: Annotated[
-        str | None,
-        typer.Option(help="Name the dim of the history. Default: commit, date or build."),
-    ] = None,
+    dim: options.HistoryDim = None,
     order: options.Order = None,
     probability: Annotated[
         float | None, options.share("The probability at which the search ends: 95% (default).")
     ] = None,
-    alpha: Annotated[
-        float | None, options.share("The chance of any change in a stable history: 5% (default).")
-    ] = None,
+    alpha: options.Alpha = None,
     threshold: options.Threshold = None,
     correction: options.Correction = None,
     nest: options.Nest,

@@ -152,6 +152,13 @@ FilesAre = Annotated[
     ),
 ]
 HalfWidth = Annotated[float | None, share("Plan for this relative half-width: 1% or 0.01.")]
+HistoryDim = Annotated[
+    str | None,
+    typer.Option("--dim", help="Name the dim of the history. Default: commit, date or build."),
+]
+Alpha = Annotated[
+    float | None, share("The chance of any change in a stable history: 5% (default).")
+]
 Order = Annotated[
     str | None,
     typer.Option(
