@@ -16,11 +16,13 @@ def without_blanks(frame: pd.DataFrame, values: Collection[str]) -> pd.DataFrame
     ValueError
         For a column of lists, records or complex numbers.
     """
-    changed = {}
-    for name, column in frame.items():
-        labels = _labels(column)
-        if name not in values and (stripped := _stripped(column, labels)) is not None:
-            changed[name] = stripped
+    labels = {name: _labels(column) for name, column in frame.items()}
+    columns = {
+        name: _stripped(column, labels[name])
+        for name, column in frame.items()
+        if name not in values
+    }
+    changed = {name: column for name, column in columns.items() if column is not None}
     if not changed:
         return frame
     frame = frame.copy(deep=False)
@@ -34,8 +36,6 @@ def _labels(column: pd.Series) -> Iterable[object]:
     try:
         if column.dtype.kind == "c":
             raise TypeError
-        if column.dtype == object:
-            return set(column.to_numpy())
         return column.unique() if column.dtype.kind == "O" else ()
     except (TypeError, NotImplementedError):  # pandas and Arrow compare no lists and no records
         text = (
@@ -58,6 +58,6 @@ def _stripped(column: pd.Series, labels: Iterable[object]) -> pd.Series | None:
         column.astype(object).map(lambda label: stripped.get(label, label)) if stripped else column
     )
     # A CSV file does not say of which type an empty column is.
-    if len(texts) and pd.isna(texts.array[0]) and texts.isna().all():
+    if len(texts) and pd.isna(texts.iloc[0]) and texts.isna().all():
         return pd.Series(np.nan, index=column.index, name=column.name)
     return texts if stripped else None
