@@ -97,7 +97,7 @@ def test_a_command_that_fails():
 @pytest.mark.parametrize("ended_by", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run(ended_by):
     """It prints the table so far, exits with 2, and the same call goes on."""
-    arguments = ["ab", "--old", "sleep .05", "--new", "sleep .05", "-o", "r", "--rounds", "3:6"]
+    arguments = ["ab", "--old", "sleep .05", "--new", "sleep .05", "-o", "r", "--rounds", "6:6"]
     # A shell that starts a test run in the background has it ignore Ctrl-C.
     code = (
         "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
