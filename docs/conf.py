@@ -58,7 +58,7 @@ napoleon_use_rtype = False
 SHARED = Path(os.environ.get("PERFARRAY_SHARED", HERE.parents[1] / "shared"))
 page_files = {
     "tutorials/kalibera_fft": str(SHARED / "data/archives/research_csv/kalibera_fft/fft-10.csv.xz"),
-    "how-to/trust": str(HERE / "scripts/trust"),
+    "evidence/kalibera_jones": str(HERE / "scripts/trust"),
 }
 
 

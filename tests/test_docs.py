@@ -50,7 +50,7 @@ NEEDS = {
 
 @pytest.fixture(scope="module")
 def shipped(tmp_path_factory):
-    """A folder with the files that README.md and docs/how-to/trust.md speak of."""
+    """A folder with the files that docs/evidence/kalibera_jones.md and other pages speak of."""
     folder, data = tmp_path_factory.mktemp("shipped"), perfarray.dataset_path("python_malloc")
     shutil.copy(data / "malloc.json", folder / "old.json")
     shutil.copy(data / "pymalloc.json", folder / "new.json")

@@ -15,11 +15,7 @@ import perfarray
 def picture() -> str:
     """Return the forest plot as SVG whose letters are text: small, and read by whoever cannot see
     it."""
-    folder = perfarray.dataset_path("python_malloc")
-    files = {"old": str(folder / "malloc.json"), "new": str(folder / "pymalloc.json")}
-    verdicts = perfarray.read_archive(files, dim="version").perf.compare(
-        "old", threshold=0.02, correction="holm"
-    )
+    verdicts = perfarray.load_dataset("c_suite").perf.compare("O2", threshold=0.02)
     with mpl.rc_context({"svg.fonttype": "none", "font.family": "sans-serif", "backend": "agg"}):
         return verdicts.perf.plot.svg()
 

@@ -1,4 +1,4 @@
-"""The tables that docs/how-to/trust.md draws hold: a few of their cells are made anew, with another
+"""The tables that docs/evidence/kalibera_jones.md draws hold: a few of their cells are made anew, with another
 seed."""
 
 import sys

@@ -155,9 +155,9 @@ def random_values(rng, law, shape):
 
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 def test_printed_coverage_holds():
-    """Every cell of the table in the how-to, of 20,000 experiments, agrees with others of another
+    """Every cell of the table of evidence, of 20,000 experiments, agrees with others of another
     seed within Monte Carlo error."""
-    page = (Path(__file__).parents[2] / "docs" / "how-to" / "bootstrap.md").read_text(
+    page = (Path(__file__).parents[2] / "docs" / "evidence" / "intervals.md").read_text(
         encoding="utf-8"
     )
     lines = page.partition("<!-- coverage of fieller -->")[2].split("\n\n")[1].splitlines()

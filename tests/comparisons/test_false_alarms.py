@@ -63,7 +63,7 @@ def test_pooled_alarms_follow_from_the_share(script, rates):
 
 
 def test_the_printed_table_holds(script, rates):
-    heading, rows = printed("docs/why.md")
+    heading, rows = printed("docs/evidence/false_alarms.md")
     assert heading[1:] == list(script.RULES)
     assert list(rows) == rates["design"].values.tolist()
     for design, cells in rows.items():

@@ -27,4 +27,4 @@ def test_the_picture_of_the_readme_is_what_its_script_draws():
         for text in (stored.read_text(encoding="utf-8"), script.picture())
     )
     assert stored == redrawn
-    assert "fibonacci" in stored
+    assert "string_search" in stored

@@ -10,7 +10,7 @@ import pytest
 from strategies import experiments
 
 ROOT = Path(__file__).parents[2]
-PAPER, HOW_TO = (ROOT / "docs" / folder / "speedup_test.md" for folder in ("papers", "how-to"))
+PAPER, NESTED = (ROOT / "docs" / folder / "speedup_test.md" for folder in ("papers", "evidence"))
 EXPERIMENTS = experiments(800)
 
 
@@ -85,7 +85,7 @@ def test_tables_hold(script):
 @pytest.mark.filterwarnings("ignore:Iterations are taken as independent:perfarray.PerfarrayWarning")
 def test_pooled_iterations_raise_false_alarms(script):
     """Executions keep the level, pooled iterations do not, as printed."""
-    (nested,) = printed(HOW_TO, "| executions x iterations")
+    (nested,) = printed(NESTED, "| executions x iterations")
     rates = script.nested_risks([(10, 10)], experiments=EXPERIMENTS, rng=22)["false_alarms"].sel(
         design="10 x 10"
     )

@@ -105,7 +105,7 @@ def compare(
     Notes
     -----
     Faster or slower means that the interval lies outside 1 ± threshold, equivalent inside; a
-    correction decides by p-values. See :doc:`/how-to/trust`.
+    correction decides by p-values. See :doc:`/evidence/intervals`.
 
     References
     ----------

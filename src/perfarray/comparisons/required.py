@@ -109,7 +109,7 @@ def required_units(
     Notes
     -----
     Units have as many repetitions inside as those of the pilot. Log ratios of means with Welch's
-    df; power by the noncentral t. See :doc:`/how-to/trust`.
+    df; power by the noncentral t. See :doc:`/evidence/intervals`.
 
     Examples
     --------
