@@ -3,7 +3,6 @@ somewhere, its glossary is complete."""
 
 import inspect
 import json
-import logging
 import re
 import shutil
 import tomllib
@@ -86,14 +85,9 @@ def files(shipped, tmp_path, monkeypatch):
     "spread):perfarray.PerfarrayWarning"
 )  # some of the timings that pages use are
 @pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
-def test_code_runs(page, files, shared, capsys, caplog, monkeypatch):
+def test_code_runs(page, files, shared, capsys):
     """Every block of Python runs, in order and in one namespace; output that is shown, also behind
     a `print`, is what is printed."""
-    if "LocalCluster" in page.read_text(encoding="utf-8"):
-        pytest.importorskip("distributed")
-        monkeypatch.setattr(
-            logging.getLogger("distributed"), "propagate", True
-        )  # which importing it turns off
     if name_of(page) in NEEDS:
         data = shared(*NEEDS[name_of(page)])
         (files / data.name).symlink_to(data)
@@ -102,7 +96,6 @@ def test_code_runs(page, files, shared, capsys, caplog, monkeypatch):
     printed = " ".join(capsys.readouterr().out.split())
     for comment in re.findall(r"^print\(.*  # (.* -> .*)$", page.read_text(encoding="utf-8"), re.M):
         assert comment in printed
-    assert "run_spec" not in caplog.text  # what dask logs about its own tasks
 
 
 COMMANDS = re.compile(r"^[ -]*(?:run: )?perfarray ([a-z].*?) *(?:#.*)?$", re.M)
