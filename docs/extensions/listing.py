@@ -1,4 +1,4 @@
-"""Lists of functions, methods and pictures, made from the kinds of results and the docstrings.
+"""Lists of functions, methods, pictures and formats, made from the kinds of results and the docstrings.
 
 A page has a marker, such as `<!-- functions by question -->`, where Sphinx finds the list. The
 table of the README is written into the file: `python docs/extensions/listing.py`.
@@ -60,7 +60,15 @@ def readme() -> str:
     return "\n".join(["| question | functions |", "| --- | --- |", *rows])
 
 
+def formats() -> str:
+    """Return what the docstring of each reader says."""
+    return "\n".join(
+        f"- **`{row.Index}`** {row.what} {row.details}" for row in perfarray.formats().itertuples()
+    )
+
+
 LISTS = {
+    "formats": formats,
     "functions by question": functions,
     "methods": lambda: accessor("Dataset.perf", TimingsAccessor),
     "pictures": lambda: accessor("Dataset.perf.plot", PlotAccessor),
@@ -70,7 +78,7 @@ LISTS = {
 
 def fill(_, docname, source):
     """Replace the markers of a page by their lists."""
-    if docname in ("api", "accessor"):
+    if docname in ("api", "accessor", "formats"):
         for name, make in LISTS.items():
             source[0] = source[0].replace(f"<!-- {name} -->", make())
 
