@@ -3,13 +3,13 @@ somewhere, its glossary is complete."""
 
 import inspect
 import json
-import logging
 import re
 import shutil
 import tomllib
 from itertools import pairwise
 from pathlib import Path
 
+import listing
 import matplotlib
 import numpy as np
 import pytest
@@ -19,7 +19,6 @@ from matplotlib import pyplot
 import perfarray
 from perfarray import conventions
 from perfarray.cli.app import app
-from perfarray.readers.recognising import formats
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")], key=str)
@@ -86,14 +85,9 @@ def files(shipped, tmp_path, monkeypatch):
     "spread):perfarray.PerfarrayWarning"
 )  # some of the timings that pages use are
 @pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
-def test_code_runs(page, files, shared, capsys, caplog, monkeypatch):
+def test_code_runs(page, files, shared, capsys):
     """Every block of Python runs, in order and in one namespace; output that is shown, also behind
     a `print`, is what is printed."""
-    if "LocalCluster" in page.read_text(encoding="utf-8"):
-        pytest.importorskip("distributed")
-        monkeypatch.setattr(
-            logging.getLogger("distributed"), "propagate", True
-        )  # which importing it turns off
     if name_of(page) in NEEDS:
         data = shared(*NEEDS[name_of(page)])
         (files / data.name).symlink_to(data)
@@ -102,7 +96,6 @@ def test_code_runs(page, files, shared, capsys, caplog, monkeypatch):
     printed = " ".join(capsys.readouterr().out.split())
     for comment in re.findall(r"^print\(.*  # (.* -> .*)$", page.read_text(encoding="utf-8"), re.M):
         assert comment in printed
-    assert "run_spec" not in caplog.text  # what dask logs about its own tasks
 
 
 COMMANDS = re.compile(r"^[ -]*(?:run: )?perfarray ([a-z].*?) *(?:#.*)?$", re.M)
@@ -191,10 +184,10 @@ def test_the_readme_runs_the_same_tests_as_the_checks():
 
 
 def glossary() -> set[str]:
-    """Return everything that stands in code signs in the glossary."""
-    return set(
-        re.findall(r"`([^`]+)`", (ROOT / "docs" / "conventions.md").read_text(encoding="utf-8"))
-    )
+    """Return everything that stands in code signs in the glossary, lists that Sphinx makes included."""
+    page = [(ROOT / "docs" / "conventions.md").read_text(encoding="utf-8")]
+    listing.fill(None, "conventions", page)
+    return set(re.findall(r"`([^`]+)`", page[0]))
 
 
 def test_glossary_names_every_constant():
@@ -307,18 +300,17 @@ def test_glossary_names_what_results_hold():
     assert used - glossary() == set()
 
 
-def test_every_format_has_its_section():
-    """The page and the list in the README name each, and the page has a table of fields for it."""
-    page, readme = (ROOT / "docs" / "formats.md").read_text(), (ROOT / "README.md").read_text()
-    for name in formats():
+def test_every_format_is_listed():
+    """The page lists what each reader says of its format and what becomes of its fields; the README
+    names it."""
+    page = [(ROOT / "docs" / "formats.md").read_text(encoding="utf-8")]
+    fields = re.findall(r"^\| (`[^|]*) \|[^|]*\|[^|]*\|$", page[0], re.M)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    listing.fill(None, "formats", page)
+    for name, row in perfarray.formats().iterrows():
+        assert f"**`{name}`** {row['what']} {row['details']}" in page[0], name
+        assert any(f"`{name}`" in field for field in fields), name
         assert f"`{name}`" in readme, name
-        assert page.count(f"`{name}`") >= 2, name
-    sections = [
-        section
-        for section in page.split("\n## ")[1:]
-        if not section.startswith(("Many files", "Hostile and broken files", "Adding a format"))
-    ]
-    assert all("| --- |" in section for section in sections)
 
 
 def test_the_conda_recipe_needs_what_the_package_needs():

@@ -13,6 +13,9 @@ from pathlib import Path
 
 FENCES = re.compile(r"^```python\n(.*?)^```\n", re.M | re.S)
 LARGEST = 60_000  # bytes of an SVG; larger pictures are PNG
+DRAWN = re.compile(
+    r"^```python\n(?:(?!^```).)*^```\n\n(?:```\{raw\} html\n<img[^\n]*\n```\n)+", re.M | re.S
+)
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
@@ -67,7 +70,9 @@ def figures(folder: Path, url: str, name: str) -> list[tuple[str, str]]:
 
 
 def overview(text: str) -> str:
-    """Return the gallery with a grid of its pictures by question below its introduction."""
+    """Return the gallery with each picture beside its code, and a grid of all of them by question
+    below its introduction."""
+    text = DRAWN.sub(lambda block: f"````{{container}} gallery\n{block[0]}````\n", text)
     head, *questions = re.split(r"^(?=## )", text, flags=re.M)
     grids = []
     for question in questions:

@@ -1,4 +1,4 @@
-"""Lists of functions, methods and pictures, made from the kinds of results and the docstrings.
+"""Lists of functions, methods, pictures and formats, made from the kinds of results and the docstrings.
 
 A page has a marker, such as `<!-- functions by question -->`, where Sphinx finds the list. The
 table of the README is written into the file: `python docs/extensions/listing.py`.
@@ -9,7 +9,8 @@ from pathlib import Path
 
 import perfarray
 from perfarray.accessor import FrameAccessor, Method, Picture, PlotAccessor, TimingsAccessor
-from perfarray.results.kinds import functions_by_question
+from perfarray.results.kinds import KINDS, functions_by_question
+from perfarray.results.variables import COMPARED
 
 README = Path(__file__).parents[2] / "README.md"
 TABLE = re.compile(r"(?<=<!-- methods -->\n).*?(?=\n<!-- end of methods -->)", re.S)
@@ -60,7 +61,27 @@ def readme() -> str:
     return "\n".join(["| question | functions |", "| --- | --- |", *rows])
 
 
+def formats() -> str:
+    """Return what the docstring of each reader says."""
+    return "\n".join(
+        f"- **`{row.Index}`** {row.what} {row.details}" for row in perfarray.formats().itertuples()
+    )
+
+
+def variables() -> str:
+    """Return the names of the variables of each result that are not those of every comparison."""
+    rows = [
+        f"| `{name}` | {', '.join(f'`{variable}`' for variable in own_names)} |"
+        for name, kind in KINDS.items()
+        if name in perfarray.__all__
+        and (own_names := sorted({*kind.names.split()} - {*COMPARED.split()}))
+    ]
+    return "\n".join(["| function | variables |", "| --- | --- |", *rows])
+
+
 LISTS = {
+    "variables of results": variables,
+    "formats": formats,
     "functions by question": functions,
     "methods": lambda: accessor("Dataset.perf", TimingsAccessor),
     "pictures": lambda: accessor("Dataset.perf.plot", PlotAccessor),
@@ -70,7 +91,7 @@ LISTS = {
 
 def fill(_, docname, source):
     """Replace the markers of a page by their lists."""
-    if docname in ("api", "accessor"):
+    if docname in ("api", "accessor", "conventions", "formats"):
         for name, make in LISTS.items():
             source[0] = source[0].replace(f"<!-- {name} -->", make())
 

@@ -10,7 +10,9 @@ import pytest
 from strategies import experiments
 
 ROOT = Path(__file__).parents[2]
-PAPER, NESTED = (ROOT / "docs" / folder / "speedup_test.md" for folder in ("papers", "evidence"))
+EVIDENCE, NESTED = (
+    ROOT / "docs" / "evidence" / f"{page}.md" for page in ("suites", "speedup_test")
+)
 EXPERIMENTS = experiments(800)
 
 
@@ -53,7 +55,7 @@ def assert_near(rates, expected):
 def test_tables_hold(script):
     """False alarms at 95 %, no conclusions, and levels found without an effect, for skewed times of
     10, 30 and 50 runs."""
-    alarms, unknown, searched, high, tools = printed(PAPER, "| protocol, runs")
+    alarms, unknown, searched, high, tools = printed(EVIDENCE, "| protocol, runs")
     columns = [script.SIZES.index(n) for n in (10, 30, 50)]
     level = script.risks(["skewed"], (10, 30, 50), experiments=EXPERIMENTS, rng=20).squeeze(
         "distribution"
