@@ -138,8 +138,20 @@ class TestExitCodes:
         )
         (line,) = result.stderr.splitlines()
         assert line.startswith("warning: 2 of 2 cells rest on one execution")
-        assert line.index("-f 10") < line.index("--between EARLIER")
-        assert "iteration" not in line
+        printed = result.stdout.partition("For an answer")[2]
+        assert printed.index("-f 10") < printed.index("--between EARLIER")
+        assert "iteration" not in line + printed
+
+    def test_what_one_execution_tells_is_shown(self):
+        """The ratio, and what the iterations of both sides vary by: 10 and 3.33 %, and of the other
+        sides, which have one, nothing."""
+        old = jmh("old.json", {"a": [[0.9, 1.0, 1.1]], "b": [[1.0]]})
+        new = jmh("new.json", {"a": [[2.9, 3.0, 3.1]], "b": [[3.0]]})
+        header, _, *rows = run("compare", old, new, code=2).stdout.splitlines()[3:7]
+        assert "iterations vary by  verdict" in header
+        variation = 100 * np.sqrt((0.1**2 + (0.1 / 3) ** 2) / 2)
+        assert f"3.00x faster (no interval) {variation:.2g} % " in one_line(rows[0])
+        assert "%" not in rows[1]
 
     def test_one_execution_of_some_is_a_warning(self):
         """The other benchmarks still have their verdicts."""

@@ -227,15 +227,7 @@ def _commands(
     several_files: bool,
 ) -> dict[str, str]:
     """Return commands, and the question that each answers."""
-    path, read_as = shlex.quote(archive), ""
-    for name, value in reading.items():
-        text = (
-            ",".join(f"{dim}={column}" for dim, column in value.items())
-            if isinstance(value, dict)
-            else str(value)
-        )
-        option = f"--{name.replace('_', '-')}"
-        read_as += f" {option}" if value is True else f" {option} {shlex.quote(text)}"
+    path, read_as = shlex.quote(archive), options.reading_options(reading)
     repeated = units is not None and int(units.max()) > 1
     commands = {}
     if units is not None and _has_history(times):

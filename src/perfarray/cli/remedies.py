@@ -1,0 +1,107 @@
+"""What `compare` prints where each side is one execution: what is known, and what to run next."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import perfarray
+from perfarray.cli.console import program
+from perfarray.cli.options import Selection, percent, reading_options
+from perfarray.cli.reading import NEW, OLD, PROGRAM, Sides
+from perfarray.cli.reruns import PLAIN
+from perfarray.conventions import EXECUTION, ITERATION, METRIC, plural
+from perfarray.timings.processes import recipe
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from perfarray.results.rows import Table
+
+# Formats that can hold all processes of a side
+TABLES: Final = ("tidy_csv", "parquet", "feather")
+
+
+def remedies(
+    inputs: Sequence[str], sides: Sides, attrs: Mapping[Any, Any], selected: Selection
+) -> list[str]:
+    """Return lines with commands to copy: measure both sides in several processes, and compare.
+
+    None where the tool is not known, or one place holds both sides.
+    """
+    format = str(sides.times.attrs.get("format", ""))
+    folders = _folders(inputs)
+    of_tool = recipe(format, folders)
+    if len(inputs) == 1 or of_tool is None or attrs["unit"] not in (EXECUTION, ITERATION):
+        return []
+    compare, options = f"{program()} compare", reading_options(selected.reading)
+    given = " ".join(map(shlex.quote, inputs))
+    measured = " ".join(of_tool.compare) or given
+    lines = [
+        "For an answer, measure several processes of each side. Write your own command, and your "
+        f"own folders for {_listed(folders)}:",
+        "",
+        f"  {of_tool.measure}",
+        f"  {compare} {measured}{options}",
+    ]
+    if format in TABLES:
+        lines += ["", f"Or number the processes of a side in a column {EXECUTION} of one file."]
+    if of_tool.in_turns:
+        command = f"  {program()} ab {' '.join(of_tool.in_turns)}"
+        lines += ["", "Or both at once, until every benchmark is decided:", "", command]
+    if attrs["method"] == "fieller" and not {"paired", "between"} & {*attrs}:
+        lines += [
+            "",
+            "Or without new runs, if EARLIER is a folder of earlier runs, a file each. "
+            "calibrate finds thresholds in them that chance rarely passes:",
+            "",
+            f"  {compare} {given}{options} --between EARLIER",
+            f"  {program()} calibrate EARLIER{options} -o thresholds.toml",
+        ]
+    return lines
+
+
+def _folders(inputs: Sequence[str]) -> list[str]:
+    """Return what tells the inputs apart in their paths, as names of folders."""
+    paths = [(path.with_suffix("") if path.is_file() else path).parts for path in map(Path, inputs)]
+    for depth in range(1, min(map(len, paths)) + 1):
+        names = [parts[-depth] for parts in paths]
+        if len(set(names)) == len(names) and all(map(PLAIN.fullmatch, names)):
+            return names
+    return [OLD, NEW] if len(inputs) == 2 else [f"v{number + 1}" for number in range(len(inputs))]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def with_variation(
+    table: "Table", result: "xr.Dataset", sides: Sides, nest: Mapping[str, Any]
+) -> "Table":
+    """Return a table with what the repetitions inside a unit vary by, where they are known."""
+    from perfarray.results.rows import Table
+    from perfarray.timings.notes import collecting_notes
+
+    with collecting_notes():
+        try:
+            parts = perfarray.variance_components(
+                sides.times, **{name: nest[name] for name in ("levels", METRIC) if name in nest}
+            )
+        except ValueError:
+            return table
+    variation = parts["coefficient_of_variation"]
+    levels = [
+        level for level in variation["level"].values if (variation.sel(level=level) > 0).any()
+    ]
+    if not levels or sides.dim == PROGRAM:
+        return table
+    squares = variation.sel(level=levels[0], drop=True) ** 2
+    shares = (squares.where(squares >= 0).mean(str(sides.dim)) ** 0.5).broadcast_like(
+        result["estimate"]
+    )
+    values = shares.transpose(*table.places.dims).values.ravel()[table.places.positions]
+    texts = [percent(float(f"{value:.2g}")) if value == value else "" for value in values.tolist()]
+    frame = table.copy()
+    title = f"{plural(str(levels[0]))} vary by"
+    frame.insert(frame.shape[1] - 1, title, [*texts, *[""] * (len(table) - len(texts))])
+    return Table.of_cells(frame, table.attrs, table.places)
