@@ -478,6 +478,7 @@ class TestSides:
                 ("code/", "project/"),
             ),
             (["ci/build/t/a"], ["t/x", "home/t/a"], ("ci/build/", "home/")),
+            (["ci/build/t/a"], ["t/x", "home/me/t/a"], ("ci/build/", "home/me/")),
             (["code/a", "code/b"], ["node/a", "node/c"], None),
             (["a/x", "a/z"], ["a/y", "a/w"], None),
         ],
@@ -488,6 +489,9 @@ class TestSides:
         assert ("differ by their beginning" in line) is (heads is not None)
         if heads:
             assert "{!r} and {!r}. Run both from folders of one name".format(*heads) in line
+            depths = [head.count("/") for head in heads]
+            pattern = "'{root}/*'" if depths == [1, 1] else "'{root}/{root_2}/*'"
+            assert (f"--families {pattern}" in line) is (depths[0] == depths[1])
 
     def test_two_machines_in_two_files(self):
         """A label that is constant on each side does not separate the sides, and is printed."""

@@ -381,11 +381,16 @@ def _beginnings(old: list[str], new: list[str]) -> str:
             for names, head in zip((old, new), beginnings, strict=True)
         ]
         if len(ends[0] & ends[1]) == min(len(old), len(new)):
+            depths = [beginning.count("/") for beginning in beginnings]
+            names = ["{root}", *(f"{{root_{depth}}}" for depth in range(2, depths[0] + 1))]
             return (
                 f". Their names differ by their beginning: {beginnings[0]!r} and "
-                f"{beginnings[1]!r}. "
-                "Run both from folders of one name, or replace one beginning by the other in "
-                "its file"
+                f"{beginnings[1]!r}. Run both from folders of one name, or "
+                + (
+                    f"compare what follows: --families '{'/'.join(names)}/*'"
+                    if depths[0] == depths[1]
+                    else "replace one beginning by the other in its file"
+                )
             )
     return ""
 
