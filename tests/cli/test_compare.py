@@ -444,6 +444,28 @@ class TestFolders:
                 in run("compare", *positions, "--files-are", "session").stderr
             )
 
+    @pytest.mark.parametrize("separator", ["-", "", "_run."])
+    def test_numbered_files_are_runs(self, separator):
+        """Of a pattern that the shell expands; without the option the command with it is printed.
+
+        A number may as well be a version: then there is one input a version."""
+        for side, factor in (("old", 1.0), ("new", 1.3)):
+            for number, drift in enumerate((1.0, 1.01, 0.99), 9):
+                write(f"{side}{separator}{number}.csv", {"a": [round(factor * drift, 4)]})
+        inputs = [
+            f"{side}{separator}{number}.csv" for side in ("old", "new") for number in (9, 10, 11)
+        ]
+        printed = run("compare", *inputs, code=2).stdout
+        patterns = [f"{side}{separator}*.csv" for side in ("old", "new")]
+        assert f"compare '{patterns[0]}' '{patterns[1]}' --files-are session" in printed
+        content = as_json("compare", *inputs, "--files-are", "session", code=1)
+        assert [content[side] for side in ("old", "new")] == patterns
+        assert content == as_json("compare", *patterns, "--files-are", "session", code=1)
+        assert [row["n_old"] for row in content["benchmarks"]] == [3]
+        some = as_json("compare", *inputs[1:], "--files-are", "session")
+        assert len(some["benchmarks"]) == 4
+        assert "numbered files" not in run("compare", *inputs[:3], code=2).stdout
+
     def test_other_files_are_skipped(self):
         """A read-me between the results is named, and harmless."""
         write("x/a.csv", {"a": OLD})

@@ -29,7 +29,14 @@ from perfarray.cli.problems import (
     in_line,
     quoted,
 )
-from perfarray.cli.reading import Sides, paths_read, read_sessions, read_sides, with_metrics
+from perfarray.cli.reading import (
+    Sides,
+    numbered_runs,
+    paths_read,
+    read_sessions,
+    read_sides,
+    with_metrics,
+)
 from perfarray.cli.remedies import remedies, with_variation
 from perfarray.cli.reruns import PlanFile, check_file, undecided, write_plan
 from perfarray.cli.tails import with_percentiles
@@ -193,6 +200,7 @@ def compare(
         method=method,
         rng=None if method is None else options.SEED,
     )
+    inputs = inputs if selected.files_are in (None, "separate") else numbered_runs(inputs)
     paths, keys = paths_read(inputs), ("benchmarks", "suites", "attrs", "notes")
     with answering(target, paths, *keys, own_words=OWN_WORDS, options=OPTIONS) as sentences:
         check_file(plan, target, inputs)
@@ -222,8 +230,7 @@ def compare(
         verdicts = verdicts.in_order_of(table.places.positions, only=only_changes)
     has_no_answer = code == NO_ANSWER and not show_all
     table, left_out = _of_screen(table, rows_of, sort, has_no_answer=has_no_answer)
-    if ways_on:
-        table = with_variation(table, result, sides, nest)
+    table = with_variation(table, result, sides, nest) if ways_on else table
     remarks = described(result, without=PROPOSALS if unpaired else ())
     content = paths | {"benchmarks": verdicts.rows, "suites": verdicts.suites, **remarks}
     answer = Answer(

@@ -5,6 +5,7 @@ import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
@@ -35,6 +36,7 @@ OLD, NEW = "old", "new"
 SIDE: Final = (
     "side"  # the dim of two places that both hold several versions; of others it is the version
 )
+NUMBER: Final = re.compile(r"\d+(?=(\.[A-Za-z][\w.]*)?$)")  # at the end of a name
 PROGRAM: Final = (
     "program"  # the dim of benchmarks that are compared with each other: they make no suite
 )
@@ -59,6 +61,21 @@ def place_names(inputs: Sequence[str]) -> list[str]:
     """Return the names of places without folders and endings, or whole paths if these are equal."""
     names = [Path(path).name.partition(".")[0] for path in inputs]
     return names if len(set(names)) == len(names) and all(names) else list(inputs)
+
+
+def numbered_runs(inputs: Sequence[str]) -> list[str]:
+    """Return patterns of files that differ by a number alone, as a shell lists those of a pattern.
+
+    Of one version alone, and where a pattern has other files too, the inputs themselves.
+    """
+    groups: dict[str, set[str]] = {}
+    for path in inputs:
+        groups.setdefault(NUMBER.sub("*", path), set()).add(path)
+    if not 1 < len(groups) <= len(inputs) // 2 or any(
+        len(group) < 2 or set(glob(pattern)) != group for pattern, group in groups.items()
+    ):
+        return list(inputs)
+    return list(groups)
 
 
 def read_one(

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 import perfarray
 from perfarray.cli.console import program
 from perfarray.cli.options import Selection, percent, reading_options
-from perfarray.cli.reading import NEW, OLD, PROGRAM, Sides
+from perfarray.cli.reading import NEW, OLD, PROGRAM, Sides, numbered_runs
 from perfarray.cli.reruns import PLAIN
 from perfarray.conventions import EXECUTION, ITERATION, METRIC, plural
-from perfarray.timings.processes import recipe
+from perfarray.timings.processes import SESSIONS, recipe
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -29,12 +29,19 @@ def remedies(
 
     None where the tool is not known, or one place holds both sides.
     """
+    compare, options = f"{program()} compare", reading_options(selected.reading)
+    if (patterns := numbered_runs(inputs)) != [*inputs]:
+        arguments = " ".join([*map(shlex.quote, patterns), *SESSIONS])
+        return [
+            "If numbered files are runs of one version:",
+            "",
+            f"  {compare} {arguments}{options}",
+        ]
     format = str(sides.times.attrs.get("format", ""))
     folders = _folders(inputs)
     of_tool = recipe(format, folders)
     if len(inputs) == 1 or of_tool is None or attrs["unit"] not in (EXECUTION, ITERATION):
         return []
-    compare, options = f"{program()} compare", reading_options(selected.reading)
     given = " ".join(map(shlex.quote, inputs))
     measured = " ".join(of_tool.compare) or given
     lines = [
