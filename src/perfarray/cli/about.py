@@ -112,8 +112,9 @@ def _content(archive: str, times: "xr.Dataset", scores: "xr.DataArray | None") -
         yield f"  {counted(times.sizes[dim], dim)}: {labels}"
     for name, values in parameters(times).items():
         yield f"  parameter {name}: {quoted(values, 4)} (--dims {name}={name} makes it a dim)"
-    if name := compared_parameter(times):
-        yield f"  compare the labels of a parameter: --dims {name}={name} --dim {name}"
+    if parameter := compared_parameter(times):
+        option = f"--dims {parameter}={parameter} --dim {parameter}"
+        yield f"  compare the labels of a parameter: {option}"
     nest = [counted(times.sizes[dim], dim) for dim in LEVELS if dim in times.sizes]
     yield f"  repetitions: at most {' x '.join(nest)}" if nest else "  no repetitions"
     if SUITE in times.coords and times.coords[SUITE].size > 1:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 import perfarray
 from perfarray.cli.options import FilesAre, Selection, fraction
 from perfarray.cli.problems import quoted
+from perfarray.cli.runs import in_runs
 from perfarray.cli.selecting import in_families, proposed_parameters, select
 from perfarray.cli.stores import STORES, stored_timings
 from perfarray.conventions import (
@@ -300,6 +301,7 @@ def _merge_files(
             f"the files hold sessions: --files-are {files_are} would nest them twice. Name the "
             "dims with --layout"
         )
+    times = in_runs(times)
     file_names = times["file"].values
     times = times.rename(file="session").assign_coords(session=np.arange(len(file_names)))
     if files_are == "session":
@@ -321,6 +323,7 @@ def read_sessions(text: str, reading: dict[str, Any]) -> "xr.Dataset | tuple[flo
                 "of freedom, as in 1%,5"
             ) from None
     times = read_archive(text, reading)
+    times = in_runs(times) if "file" in times.dims else times
     # Some formats number their files as executions
     files = (
         "file"
