@@ -198,5 +198,11 @@ def test_what_compare_prints_leads_to_an_answer(tmp_path, monkeypatch, name, nam
         assert printed_commands(result.stdout, "ab")
     else:
         assert compare == ["compare", *map(str, files)]
-    between[between.index("EARLIER")] = "earlier"
+    between = [word.replace("EARLIER", "earlier") for word in between]
     assert "No answer" not in run(*between).stdout
+    for calibrate in printed_commands(result.stdout, "calibrate"):  # none of a history
+        run(*[word.replace("EARLIER", "earlier") for word in calibrate], code=0)
+        if "thresholds.toml" in calibrate:
+            assert "No answer" not in run(*between, "--thresholds", "thresholds.toml").stdout
+    calibrated = "calibrate EARLIER" in result.stdout
+    assert calibrated is (name != "github_action_benchmark_history.json")

@@ -10,7 +10,7 @@ from perfarray.cli.console import program
 from perfarray.cli.options import Selection, percent, reading_options
 from perfarray.cli.reading import NEW, OLD, PROGRAM, Sides, numbered_runs
 from perfarray.cli.reruns import PLAIN
-from perfarray.conventions import EXECUTION, ITERATION, METRIC, plural
+from perfarray.conventions import BENCHMARK, EXECUTION, HISTORY, ITERATION, LEVELS, METRIC, plural
 from perfarray.timings.processes import SESSIONS, recipe
 
 if TYPE_CHECKING:
@@ -59,12 +59,16 @@ def remedies(
     if attrs["method"] == "fieller" and not {"paired", "between"} & {*attrs}:
         lines += [
             "",
-            "Or without new runs, if EARLIER is a folder of earlier runs, a file each. "
-            "calibrate finds thresholds in them that chance rarely passes:",
+            "Or without new runs, where EARLIER is a folder of earlier runs, a file each. "
+            "calibrate finds thresholds with 1 % false alarms:",
             "",
             f"  {compare} {given}{options} --between EARLIER",
-            f"  {program()} calibrate EARLIER{options} -o thresholds.toml",
         ]
+        further = {str(dim) for dim, size in sides.times.sizes.items() if size > 1}
+        further -= {*LEVELS, BENCHMARK, str(sides.dim)}
+        if further.isdisjoint(HISTORY):  # whose commits are sessions
+            file = "" if further else " -o thresholds.toml"
+            lines.append(f"  {program()} calibrate EARLIER --between EARLIER{options}{file}")
     return lines
 
 
