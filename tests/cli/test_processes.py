@@ -17,7 +17,7 @@ import perfarray
 from cli.commands import as_json, run
 from perfarray.cli.console import program
 from perfarray.readers.recognising import formats
-from perfarray.timings.processes import COMMANDS, recipe, several_processes
+from perfarray.timings.processes import COMMANDS, SESSIONS, recipe, several_processes
 from readers.files_of_our_own import write
 from readers.test_mixed_folders import EVERY
 
@@ -206,3 +206,47 @@ def test_what_compare_prints_leads_to_an_answer(tmp_path, monkeypatch, name, nam
             assert "No answer" not in run(*between, "--thresholds", "thresholds.toml").stdout
     calibrated = "calibrate EARLIER" in result.stdout
     assert calibrated is (name != "github_action_benchmark_history.json")
+
+
+@pytest.mark.parametrize("form", ["markdown", "html", "csv", "json", "github", "junit"])
+def test_forms_have_the_way_on(tmp_path, monkeypatch, form):
+    """People get lines to copy, in a block of code where there is one; programs the warning with
+    the command of the tool."""
+    monkeypatch.chdir(tmp_path)
+    for side in ("old", "new"):
+        write(Path(f"{side}.json"), of_process("pytest_benchmark.json", "", 1))
+    result = run("compare", "old.json", "new.json", "--output", form, code=2)
+    has_lines = form in ("markdown", "html")
+    assert ("perfarray compare runs/old runs/new --files-are session" in result.stdout) is has_lines
+    assert ("Run several processes of both sides" in result.stderr) is not has_lines
+    if form == "markdown":
+        block = re.search(r"^```text\n(.*?)^```$", result.stdout, re.M | re.S)[1]
+        assert recipe("pytest_benchmark").measure in block
+
+
+def test_how_files_are_read_is_repeated(tmp_path, monkeypatch):
+    """And the folders have the names that tell the inputs apart."""
+    monkeypatch.chdir(tmp_path)
+    for side in ("main", "fix"):
+        write(Path(side) / "out" / "times.csv", "program;seconds\nfft;1.5\n")
+    options = ["--dims", "benchmark=program,time_s=seconds", "--better", "lower"]
+    result = run("compare", "main/out/times.csv", "fix/out/times.csv", *options, code=2)
+    compare, between = printed_commands(result.stdout, "compare")
+    assert compare == ["compare", "runs/main", "runs/fix", *SESSIONS, *options]
+    assert between[1:3] == ["main/out/times.csv", "fix/out/times.csv"]
+    assert "a column execution of one table" in result.stdout
+    assert "OUT=$PWD/runs/$run.csv; " in result.stdout
+    assert not printed_commands(result.stdout, "ab")  # which has no such options
+    write(Path("main/times.csv"), "benchmark,time_s\nfft,1.5\n")
+    result = run("compare", "main/times.csv", "main/times.csv", code=2)
+    (ab,) = printed_commands(result.stdout, "ab")
+    assert ab[1:] == ["--old", 'cd old && ./bench > "$OUT"', "--new", 'cd new && ./bench > "$OUT"']
+
+
+def test_names_that_a_shell_would_read_are_not_written(tmp_path, monkeypatch):
+    """Then the folders are old and new."""
+    monkeypatch.chdir(tmp_path)
+    paths = [write(Path(f"{name}.csv"), "benchmark,time_s\nfft,1.5\n") for name in ("a b", "$(c)")]
+    result = run("compare", *paths, code=2)
+    assert recipe("tidy_csv").measure in result.stdout
+    assert "compare 'a b.csv' '$(c).csv' --between EARLIER" in result.stdout

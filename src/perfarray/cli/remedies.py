@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from perfarray.results.rows import Table
 
 # Formats that can hold all processes of a side
-TABLES: Final = ("tidy_csv", "parquet", "feather")
+OWN: Final = "custom"  # whose files have any suffix
+TABLES: Final = (OWN, "tidy_csv", "parquet", "feather")
 
 
 def remedies(
@@ -39,7 +40,9 @@ def remedies(
         ]
     format = str(sides.times.attrs.get("format", ""))
     folders = _folders(inputs)
-    of_tool = recipe(format, folders)
+    suffix = Path(inputs[0]).suffix
+    is_own = format == OWN and PLAIN.fullmatch(suffix[1:])
+    of_tool = recipe(format, folders, suffix if is_own else None)
     if len(inputs) == 1 or of_tool is None or attrs["unit"] not in (EXECUTION, ITERATION):
         return []
     given = " ".join(map(shlex.quote, inputs))
@@ -52,8 +55,8 @@ def remedies(
         f"  {compare} {measured}{options}",
     ]
     if format in TABLES:
-        lines += ["", f"Or number the processes of a side in a column {EXECUTION} of one file."]
-    if of_tool.in_turns:
+        lines += ["", f"Or number the processes of a side in a column {EXECUTION} of one table."]
+    if of_tool.in_turns and not options:  # `ab` has no options of reading
         command = f"  {program()} ab {' '.join(of_tool.in_turns)}"
         lines += ["", "Or both at once, until every benchmark is decided:", "", command]
     if attrs["method"] == "fieller" and not {"paired", "between"} & {*attrs}:

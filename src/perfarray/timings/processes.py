@@ -97,8 +97,12 @@ class Recipe(NamedTuple):
     in_turns: tuple[str, ...]
 
 
-def recipe(format: str, sides: Sequence[str] = ("old", "new")) -> Recipe | None:
+def recipe(
+    format: str, sides: Sequence[str] = ("old", "new"), suffix: str | None = None
+) -> Recipe | None:
     """Return how sides are measured in several processes, or None of a format without a tool.
+
+    Their files end with `suffix`, by default the tool's.
 
     Sides whose tool runs one process are measured in rounds: files of one name are one round, and
     the order of the sides turns with each.
@@ -121,10 +125,11 @@ def recipe(format: str, sides: Sequence[str] = ("old", "new")) -> Recipe | None:
         for name, side in zip(("old", "new"), sides, strict=False)
     )
     in_turns = tuple(options) if len(sides) == 2 else ()
-    out = f"OUT=$PWD/{RUNS}/$run{tool.suffix}"
+    suffix = suffix or tool.suffix
+    out = f"OUT=$PWD/{RUNS}/$run{suffix}"
     if tool.several:
         loop = f"for run in {' '.join(sides)}; do ({out}; cd $run && {several}); done"
-        files = tuple(f"{RUNS}/{side}{tool.suffix}" for side in sides)
+        files = tuple(f"{RUNS}/{side}{suffix}" for side in sides)
         return Recipe(f"mkdir -p {RUNS}; {loop}", files, in_turns)
     folders = tuple(f"{RUNS}/{side}" for side in sides)
     turn = [f"{side}/$i" for side in sides] + [f"{side}/$((i+1))" for side in reversed(sides)]
