@@ -74,6 +74,13 @@ def test_families_of_two_files_are_matched(tmp_path):
     rows = as_json("compare", old, new, "--families", pattern)["benchmarks"]
     assert [row["benchmark"] for row in rows] == [f"{{root}}/t/{name}" for name in SORTS]
     assert [round(row["estimate"], 6) for row in rows] == [1.1] * len(SORTS)
+    once = [
+        write(tmp_path / side / "once.csv", {f"{root}/t/{name}": [1.0] for name in SORTS})
+        for side, root in (("old", "code"), ("new", "home"))
+    ]
+    chosen = ("--select", "benchmark=*std*", "--families", pattern)
+    printed = run("compare", *once, *chosen, code=2).stdout
+    assert "--select 'benchmark=*std*' --families '{root}/*' --between EARLIER\n" in printed
     assert "(root code)" in run("compare", old, new, "--families", pattern).stdout
     same = as_json("compare", old, old, "--families", "code/t/" + PATTERN)["benchmarks"]
     assert {(row["version"], row["estimate"]) for row in same} == {("std", 1.0), ("mine", 1.0)}

@@ -28,15 +28,17 @@ def remedies(
 ) -> list[str]:
     """Return lines with commands to copy: measure both sides in several processes, and compare.
 
-    None where the tool is not known, or one place holds both sides.
+    No lines where the tool is not known, or one place holds both sides.
     """
     compare, options = f"{program()} compare", reading_options(selected.reading)
+    reading = options + "".join(f" --select {shlex.quote(text)}" for text in selected.select or ())
+    families = f" --families {shlex.quote(selected.families)}" if selected.families else ""
     if (patterns := numbered_runs(inputs)) != [*inputs]:
         arguments = " ".join([*map(shlex.quote, patterns), *SESSIONS])
         return [
             "If numbered files are runs of one version:",
             "",
-            f"  {compare} {arguments}{options}",
+            f"  {compare} {arguments}{reading}{families}",
         ]
     format = str(sides.times.attrs.get("format", ""))
     folders = _folders(inputs)
@@ -52,7 +54,7 @@ def remedies(
         f"own folders for {_listed(folders)}:",
         "",
         f"  {of_tool.measure}",
-        f"  {compare} {measured}{options}",
+        f"  {compare} {measured}{reading}{families}",
     ]
     if format in TABLES:
         lines += ["", f"Or number the processes of a side in a column {EXECUTION} of one table."]
@@ -65,13 +67,14 @@ def remedies(
             "Or without new runs, where EARLIER is a folder of earlier runs, a file each. "
             "calibrate finds thresholds with 1 % false alarms:",
             "",
-            f"  {compare} {given}{options} --between EARLIER",
+            f"  {compare} {given}{reading}{families} --between EARLIER",
         ]
         further = {str(dim) for dim, size in sides.times.sizes.items() if size > 1}
         further -= {*LEVELS, BENCHMARK, str(sides.dim)}
-        if further.isdisjoint(HISTORY):  # whose commits are sessions
+        if further.isdisjoint(HISTORY) and not families:  # commits are sessions
             file = "" if further else " -o thresholds.toml"
-            lines.append(f"  {program()} calibrate EARLIER --between EARLIER{options}{file}")
+            calibrate = f"calibrate EARLIER --between EARLIER{reading}{file}"
+            lines.append(f"  {program()} {calibrate}")
     return lines
 
 
