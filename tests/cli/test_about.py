@@ -159,7 +159,6 @@ def stored(tmp_path, monkeypatch):
     return files
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of h5py, about the size of its objects
 def test_what_was_stored_is_a_side(stored):
     """The answer is that of the files, whoever wrote the store."""
     expected = as_json("compare", *stored)

@@ -34,7 +34,6 @@ def open_store(store: str, reading: dict[str, Any]) -> "xr.Dataset":
 
     if "://" not in store and not Path(store).exists():
         return perfarray.read_archive(store)  # raises, with the most similar name
-    check_installed(Path(store))
     if reading:
         given = ", ".join(f"--{name.replace('_', '-')}" for name in reading)
         raise ValueError(f"{store} says what it holds. Leave out {given}")
@@ -42,6 +41,8 @@ def open_store(store: str, reading: dict[str, Any]) -> "xr.Dataset":
     if Path(store).is_file():
         with Path(store).open("rb") as file:
             engine = "scipy" if file.read(len(NETCDF3)) == NETCDF3 else engine
+    if engine != "scipy":
+        check_installed(Path(store))
     with warnings.catch_warnings(
         action="ignore"
     ):  # as xarray and zarr do about formats they agree on
