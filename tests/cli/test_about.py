@@ -2,13 +2,15 @@
 
 import re
 import shlex
+import warnings
 from pathlib import Path
 
 import pytest
 
-from cli.commands import SHIPPED, refused, run, write_rows
+import perfarray
+from cli.commands import SHIPPED, as_json, refused, run, write_rows
 from perfarray.cli.app import with_command
-from readers.files_of_our_own import write
+from readers.files_of_our_own import entry, write
 
 
 def sentence(*positions):
@@ -141,15 +143,43 @@ def test_files_that_cannot_be_read(tmp_path):
     assert "a.json" in run("about", write_rows("a.json", "{}", []), code=2).output
 
 
-def test_a_store_is_described_and_not_a_side(tmp_path):
-    """What `convert` wrote has content; compared are the labels in it."""
+@pytest.fixture
+def stored(tmp_path, monkeypatch):
+    """Return the files of two versions, and what is stored of each."""
+    pytest.importorskip("h5netcdf")
     pytest.importorskip("zarr")
-    store = str(tmp_path / "runs.zarr")
-    run("convert", SHIPPED, store, code=0)
-    assert "6 benchmarks" in sentence(store)[0].output
-    error = refused("compare", store, store)
-    assert "was written by perfarray convert" in error
-    assert "--dim NAME" in error
+    monkeypatch.chdir(tmp_path)
+    files = [SHIPPED / f"{name}.json" for name in ("malloc", "pymalloc")]
+    run("convert", files[0], "old.nc", code=0)
+    run("convert", files[1], "new.zarr", code=0)
+    perfarray.read(files[0]).to_netcdf("python.nc", engine="h5netcdf")
+    perfarray.read(files[0])["time"].to_netcdf("array.nc", engine="h5netcdf")
+    perfarray.read(files[0])["time"].rename(None).to_netcdf("unnamed.nc", engine="h5netcdf")
+    perfarray.read(files[0]).to_netcdf("scipy.nc", engine="scipy")
+    return files
+
+
+def test_what_was_stored_is_a_side(stored):
+    """The answer is that of the files, whoever wrote the store."""
+    expected = as_json("compare", *stored)
+    for store in ("old.nc", "python.nc", "array.nc", "unnamed.nc", "scipy.nc"):
+        assert "6 benchmarks" in sentence(store)[0].output
+        assert f"xarray.load_dataset('{store}')" in run("about", store).stdout
+        for other in (stored[1], "new.zarr"):
+            assert as_json("compare", store, other)["benchmarks"] == expected["benchmarks"]
+    assert "--format" in refused("about", "old.nc", "--format", "pyperf")
+
+
+def test_a_stored_answer_is_shown(stored):
+    """It is no timings, and is no side of a comparison."""
+    with warnings.catch_warnings(action="ignore", category=perfarray.PerfarrayWarning):
+        answer = perfarray.compare(perfarray.read_archive(SHIPPED), "malloc.json", dim="file")
+    answer.to_netcdf("answer.nc", engine="h5netcdf")
+    printed = run("about", "answer.nc", code=0).stdout
+    assert printed.startswith("answer.nc: an answer of compare\n")
+    assert "1.54x faster (1.45 to 1.63)" in printed
+    assert "holds an answer of compare" in refused("compare", "answer.nc", "old.nc")
+    assert "holds an answer of compare" in refused("components", "answer.nc")
 
 
 def test_an_archive_of_commits_is_a_history(tmp_path, monkeypatch):
@@ -169,7 +199,9 @@ def test_an_archive_of_commits_is_a_history(tmp_path, monkeypatch):
     assert "no verdict" not in completed.output
     run(*proposed[0])
     (tmp_path / "results" / "7.json").unlink()
-    assert "history" not in sentence("results")[0].output
+    completed, proposed = sentence("results")
+    assert "history" not in [words[0] for words in proposed]
+    assert "history needs 8 commits or more. Here are 7." in completed.output
 
 
 @pytest.mark.parametrize("unique", [{}, {"id": "{n}{kind}"}])
@@ -195,6 +227,12 @@ def test_parameters_are_named(tmp_path, unique):
         "parameter n: 1, 10 (--dims n=n makes it a dim)",
         "parameter kind: 'up', 'down' (--dims kind=kind makes it a dim)",
     ]
+    assert "parameter: --dims kind=kind --dim kind\n" in run("about", path).stdout
+    for options, names in (((), "'n', 'kind'"), (("--baseline", "up"), "'kind'")):
+        error = refused("compare", path, *options)
+        assert f"of the benchmarks: {names}. Compare labels with --dims kind=kind" in error
+    assert "--dims n=n --dim n" in refused("compare", path, "--baseline", "10")
+    assert "--dims" not in refused("compare", path, "--baseline", "sideways")
     if not unique:
         assert (
             "(no interval)"
@@ -202,3 +240,32 @@ def test_parameters_are_named(tmp_path, unique):
                 "compare", path, "--dims", "kind=kind", "--dim", "kind", "--baseline", "up"
             ).stdout
         )
+
+
+def test_parameters_of_several_runs_are_compared(tmp_path):
+    """The proposed command reads as before, and makes the parameter a dim."""
+    path = write(
+        tmp_path / "runs.json",
+        [
+            entry("sort", [[1.0, 1.1], [1.2]], params={"size": size, "kind": kind, "by": by})
+            for kind in ("up", "down")
+            for by in ("1", "2")
+            for size in ("8", "64")
+        ],
+    )
+    read_as = ("--dims", "size=size", "--keep-failed")
+    _, proposed = sentence(path, *read_as)
+    requested = next(words for words in proposed if words[-4:-2] == ["--dim", "kind"])
+    assert requested[2:-4] == ["--dims", "size=size,kind=kind", "--keep-failed"]
+    run(*requested, code=0)
+
+
+def test_parameters_that_are_in_names_are_not_compared(tmp_path):
+    """As a dim they would leave each label its own benchmarks, and no two could be compared."""
+    results = [
+        {"command": f"sort {kind} {n}", "times": [1.0, 1.1], "parameters": {"kind": kind}}
+        for kind in ("up", "down")
+        for n in (1, 2)
+    ]
+    path = write(tmp_path / "runs.json", {"results": results})
+    assert "--dim kind" not in sentence(path)[0].output

@@ -138,8 +138,20 @@ class TestExitCodes:
         )
         (line,) = result.stderr.splitlines()
         assert line.startswith("warning: 2 of 2 cells rest on one execution")
-        assert line.index("-f 10") < line.index("--between EARLIER")
-        assert "iteration" not in line
+        printed = result.stdout.partition("For an answer")[2]
+        assert printed.index("-f 10") < printed.index("--between EARLIER")
+        assert "iteration" not in line + printed
+
+    def test_what_one_execution_tells_is_shown(self):
+        """The ratio, and what the iterations of both sides vary by: 10 and 3.33 %, and of the other
+        sides, which have one, nothing."""
+        old = jmh("old.json", {"a": [[0.9, 1.0, 1.1]], "b": [[1.0]]})
+        new = jmh("new.json", {"a": [[2.9, 3.0, 3.1]], "b": [[3.0]]})
+        header, _, *rows = run("compare", old, new, code=2).stdout.splitlines()[3:7]
+        assert "iterations vary by  verdict" in header
+        variation = 100 * np.sqrt((0.1**2 + (0.1 / 3) ** 2) / 2)
+        assert f"3.00x faster (no interval) {variation:.2g} % " in one_line(rows[0])
+        assert "%" not in rows[1]
 
     def test_one_execution_of_some_is_a_warning(self):
         """The other benchmarks still have their verdicts."""
@@ -432,6 +444,28 @@ class TestFolders:
                 in run("compare", *positions, "--files-are", "session").stderr
             )
 
+    @pytest.mark.parametrize("separator", ["-", "", "_run."])
+    def test_numbered_files_are_runs(self, separator):
+        """Of a pattern that the shell expands; without the option the command with it is printed.
+
+        A number may as well be a version: then there is one input a version."""
+        for side, factor in (("old", 1.0), ("new", 1.3)):
+            for number, drift in enumerate((1.0, 1.01, 0.99), 9):
+                write(f"{side}{separator}{number}.csv", {"a": [round(factor * drift, 4)]})
+        inputs = [
+            f"{side}{separator}{number}.csv" for side in ("old", "new") for number in (9, 10, 11)
+        ]
+        printed = run("compare", *inputs, code=2).stdout
+        patterns = [f"{side}{separator}*.csv" for side in ("old", "new")]
+        assert f"compare '{patterns[0]}' '{patterns[1]}' --files-are session" in printed
+        content = as_json("compare", *inputs, "--files-are", "session", code=1)
+        assert [content[side] for side in ("old", "new")] == patterns
+        assert content == as_json("compare", *patterns, "--files-are", "session", code=1)
+        assert [row["n_old"] for row in content["benchmarks"]] == [3]
+        some = as_json("compare", *inputs[1:], "--files-are", "session")
+        assert len(some["benchmarks"]) == 4
+        assert "numbered files" not in run("compare", *inputs[:3], code=2).stdout
+
     def test_other_files_are_skipped(self):
         """A read-me between the results is named, and harmless."""
         write("x/a.csv", {"a": OLD})
@@ -466,6 +500,7 @@ class TestSides:
                 ("code/", "project/"),
             ),
             (["ci/build/t/a"], ["t/x", "home/t/a"], ("ci/build/", "home/")),
+            (["ci/build/t/a"], ["t/x", "home/me/t/a"], ("ci/build/", "home/me/")),
             (["code/a", "code/b"], ["node/a", "node/c"], None),
             (["a/x", "a/z"], ["a/y", "a/w"], None),
         ],
@@ -476,6 +511,9 @@ class TestSides:
         assert ("differ by their beginning" in line) is (heads is not None)
         if heads:
             assert "{!r} and {!r}. Run both from folders of one name".format(*heads) in line
+            depths = [head.count("/") for head in heads]
+            pattern = "'{root}/*'" if depths == [1, 1] else "'{root}/{root_2}/*'"
+            assert (f"--families {pattern}" in line) is (depths[0] == depths[1])
 
     def test_two_machines_in_two_files(self):
         """A label that is constant on each side does not separate the sides, and is printed."""

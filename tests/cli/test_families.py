@@ -1,6 +1,8 @@
 """`--families` and `--control`: parts of names that are compared, and what the others stand
 against."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -58,8 +60,30 @@ def test_labels_that_are_not_like_it_are_named(tmp_path):
 def test_messages_speak_of_the_option(file):
     assert "--families 'XX_{version}'" in refused("compare", file, "--families", "XX_{version}")
     assert "--families 'BM_*'" in refused("compare", file, "--families", "BM_*")
-    message = refused("compare", file, file, "--families", PATTERN)
-    assert "--dim and --families are for the labels in one file" in message
+
+
+def test_families_of_two_files_are_matched(tmp_path):
+    """A part that is another in each file, such as the folder of its tests, separates no sides.
+
+    Several families of one file are compared each with itself in the other file."""
+    slower = {name: [1.1 * value for value in values] for name, values in SORTS.items()}
+    old = write(tmp_path / "old.csv", {f"code/t/{name}": values for name, values in SORTS.items()})
+    new = write(tmp_path / "new.csv", {f"home/t/{name}": values for name, values in slower.items()})
+    message = refused("compare", old, new)
+    pattern = re.search("--families '(.*?)'", message)[1]
+    rows = as_json("compare", old, new, "--families", pattern)["benchmarks"]
+    assert [row["benchmark"] for row in rows] == [f"{{root}}/t/{name}" for name in SORTS]
+    assert [round(row["estimate"], 6) for row in rows] == [1.1] * len(SORTS)
+    once = [
+        write(tmp_path / side / "once.csv", {f"{root}/t/{name}": [1.0] for name in SORTS})
+        for side, root in (("old", "code"), ("new", "home"))
+    ]
+    chosen = ("--select", "benchmark=*std*", "--families", pattern)
+    printed = run("compare", *once, *chosen, code=2).stdout
+    assert "--select 'benchmark=*std*' --families '{root}/*' --between EARLIER\n" in printed
+    assert "(root code)" in run("compare", old, new, "--families", pattern).stdout
+    same = as_json("compare", old, old, "--families", "code/t/" + PATTERN)["benchmarks"]
+    assert {(row["version"], row["estimate"]) for row in same} == {("std", 1.0), ("mine", 1.0)}
 
 
 def test_rows_are_judged_beside_controls(sides):

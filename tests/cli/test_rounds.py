@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cli.commands import as_json, refused, run, write_rows
-from perfarray.timings.processes import ROUNDS
+from perfarray.timings.processes import recipe
 
 START = datetime(2026, 1, 5, 10, tzinfo=UTC)
 ALTERNATING = [("old", 1), ("new", 1), ("new", 2), ("old", 2)]
@@ -188,7 +188,7 @@ def test_two_suites():
 
 def test_the_recipe_leads_to_pairs():
     """The order of the recipe for several processes alternates."""
-    assert "old/$i new/$i new/$((i+1)) old/$((i+1))" in ROUNDS
+    assert "old/$i new/$i new/$((i+1)) old/$((i+1))" in recipe("go").measure
     measure([*ALTERNATING, *((side, number + 2) for side, number in ALTERNATING)])
     content = as_json("compare", "old", "new", *SESSIONS, code=1)
     assert "(4 rounds, in pairs)" in content["exit_reason"]

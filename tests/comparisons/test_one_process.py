@@ -50,7 +50,7 @@ def test_verdicts_on_iterations_carry_a_note(executions, options):
         result = timings(executions).perf.compare("old", **options)
     (note,) = [note for note in result.perf.notes() if note.code == "one_process"]
     assert note.values == {"executions": executions}
-    assert "--benchmark_out=$run.json" in note.message
+    assert "--benchmark_out=" in note.message
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tarfile import is_tarfile
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -22,6 +23,7 @@ from perfarray.cli.problems import (
     SOMETHING_SLOWER,
     counted,
 )
+from perfarray.cli.runs import in_runs
 from perfarray.conventions import BENCHMARK, SESSION, SLOT, VERSION
 
 if TYPE_CHECKING:
@@ -247,9 +249,23 @@ def rounds_read(folder: Path, measured: Sequence[Any]) -> "xr.Dataset":
             "One command writes a result file to $OUT and the other does not. Their numbers "
             "cannot be compared"
         )
-    times = perfarray.read_archive(files, dim=VERSION, layout=f"round-{{session}}{suffixes.pop()}")
+    suffix = suffixes.pop()
+    if any(map(is_tarfile, files[OLD])):
+        times = _of_archives(files)
+    else:
+        times = perfarray.read_archive(files, dim=VERSION, layout=f"round-{{session}}{suffix}")
     slots = [[1 + of.order.index(side) for of in measured] for side in (OLD, NEW)]
     return times.assign_coords({SLOT: ((VERSION, SESSION), slots)})
+
+
+def _of_archives(files: dict[str, list[str]]) -> "xr.Dataset":
+    """Read rounds whose files are archives, each of what a tool wrote into a folder."""
+    times = perfarray.read_archive(files, dim=VERSION)
+    if "file" not in times.dims:  # there is one round
+        return times.expand_dims({SESSION: [1]})
+    times = in_runs(times)
+    numbers = [int(re.sub(r"^round-(\d+).*", r"\1", name)) for name in times["file"].values]
+    return times.rename(file=SESSION).assign_coords({SESSION: numbers}).sortby(SESSION)
 
 
 def _answer(result: "xr.Dataset", run: Run, reason: str) -> Answer:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import perfarray
 from perfarray.cli import options
-from perfarray.cli.console import program, show
+from perfarray.cli.console import paragraph, program, screen_width, show, table_lines
 from perfarray.cli.prices import without_price
 from perfarray.cli.problems import counted, in_line, quoted, reporting
-from perfarray.cli.reading import STORES, comparable_cells, read_archive
+from perfarray.cli.reading import comparable_cells, read_archive
+from perfarray.cli.selecting import FEW, compared_parameter, parameters
+from perfarray.cli.stores import STORES, open_store
 from perfarray.conventions import (
     BENCHMARK,
     BETTER,
@@ -32,15 +34,7 @@ if TYPE_CHECKING:
 
 MOST: Final = 12  # descriptors that are shown
 
-FEW: Final = 9  # benchmarks that may be alternatives of each other
-
 SHORTEST: Final = 8  # the fewest commits in which a change can be found
-
-UNNAMED: Final = (
-    "benchmark_name",
-    "group",
-    SUITE,
-)  # coordinates along benchmarks that are no parameters of these
 
 MIN_BIPLOT: Final = 3  # machines: two lie on a line
 MIN_MODEL: Final = 6  # machines for a regression
@@ -62,6 +56,9 @@ def about(archive: options.Archive, *, reading: options.Reading) -> None:
         {"on_error": "warn"} if Path(archive).is_dir() and not archive.endswith(STORES) else {}
     )
     with reporting(options=options.SPOKEN):
+        if archive.endswith(STORES) and "result" in (times := open_store(archive, reading)).attrs:
+            show(_answer(archive, times))
+            return
         times = read_archive(archive, reading | skipping)
         scores = _scores(times)
     show(
@@ -72,6 +69,20 @@ def about(archive: options.Archive, *, reading: options.Reading) -> None:
             *_questions(archive, times, scores, reading),
         ]
     )
+
+
+def _answer(archive: str, result: "xr.Dataset") -> Iterator[str]:
+    """Yield the table of an answer that was stored, and how to go on with it."""
+    from perfarray.results.printed import grid_of
+
+    table = perfarray.table(result)
+    yield from (f"{archive}: an answer of {result.attrs['result']}", "")
+    yield from table_lines(grid_of(table), screen_width())
+    yield from (
+        "",
+        *(line for text in table.sentences() for line in paragraph(text, screen_width())),
+    )
+    yield f"in Python: answer = xarray.load_dataset({archive!r}); answer.perf.table()"
 
 
 def _scores(times: "xr.Dataset") -> "xr.DataArray | None":
@@ -99,8 +110,11 @@ def _content(archive: str, times: "xr.Dataset", scores: "xr.DataArray | None") -
     for dim in (str(dim) for dim in times.dims if dim not in LEVELS):
         labels = quoted(times[dim].values.tolist(), 4) if dim in times.coords else ""
         yield f"  {counted(times.sizes[dim], dim)}: {labels}"
-    for name, values in _parameters(times).items():
+    for name, values in parameters(times).items():
         yield f"  parameter {name}: {quoted(values, 4)} (--dims {name}={name} makes it a dim)"
+    if parameter := compared_parameter(times):
+        option = f"--dims {parameter}={parameter} --dim {parameter}"
+        yield f"  compare the labels of a parameter: {option}"
     nest = [counted(times.sizes[dim], dim) for dim in LEVELS if dim in times.sizes]
     yield f"  repetitions: at most {' x '.join(nest)}" if nest else "  no repetitions"
     if SUITE in times.coords and times.coords[SUITE].size > 1:
@@ -159,21 +173,6 @@ def _configurations(times: "xr.Dataset", scores: "xr.DataArray") -> Iterator[str
         yield f"  descriptors of machines: {', '.join(descriptors[:MOST])}{n_more}"
 
 
-def _parameters(times: "xr.Dataset") -> dict[str, list[Any]]:
-    """Return the settings that distinguish groups of benchmarks, with their values."""
-    # A reader renames a setting called like a variable of an answer. The file has the old name.
-    values = {
-        str(name).removeprefix("data_"): [
-            value for value in dict.fromkeys(coordinate.values.tolist()) if value == value
-        ]  # NaN is not known
-        for name, coordinate in times.coords.items()
-        if coordinate.dims == (BENCHMARK,) and name not in (BENCHMARK, *UNNAMED)
-    }
-    return {
-        name: labels for name, labels in values.items() if 1 < len(labels) < times.sizes[BENCHMARK]
-    }
-
-
 def _questions(
     archive: str, times: "xr.Dataset", scores: "xr.DataArray | None", reading: dict[str, Any]
 ) -> Iterator[str]:
@@ -196,9 +195,13 @@ def _questions(
     arguments = ", ".join(
         [repr(archive), *(f"{argument}={value!r}" for argument, value in reading.items())]
     )
-    yield f"  in Python: times = perfarray.read_archive({arguments}); times.perf.<TAB>"
+    reader = "xarray.load_dataset" if archive.endswith(STORES) else "perfarray.read_archive"
+    yield f"  in Python: times = {reader}({arguments}); times.perf.<TAB>"
     if counts is None or _has_history(times):
         return
+    for dim in HISTORY:
+        if (number := times.sizes.get(dim, 1)) > 1:
+            yield f"history needs {SHORTEST} {plural(dim)} or more. Here are {number}."
     remedies = [
         f"{in_line(note.message, options.SPOKEN)}."
         for note in perfarray.notes(counts)
@@ -227,15 +230,7 @@ def _commands(
     several_files: bool,
 ) -> dict[str, str]:
     """Return commands, and the question that each answers."""
-    path, read_as = shlex.quote(archive), ""
-    for name, value in reading.items():
-        text = (
-            ",".join(f"{dim}={column}" for dim, column in value.items())
-            if isinstance(value, dict)
-            else str(value)
-        )
-        option = f"--{name.replace('_', '-')}"
-        read_as += f" {option}" if value is True else f" {option} {shlex.quote(text)}"
+    path, read_as = shlex.quote(archive), options.reading_options(reading)
     repeated = units is not None and int(units.max()) > 1
     commands = {}
     if units is not None and _has_history(times):
@@ -255,6 +250,14 @@ def _commands(
             )
             commands[f"compare {path}{read_as} --dim {dim} --baseline {shlex.quote(label)}"] = (
                 question
+            )
+        if name := compared_parameter(times):
+            label = shlex.quote(str(parameters(times)[name][0]))
+            dims = options.reading_options(
+                reading | {"dims": {**(reading.get("dims") or {}), name: name}}
+            )
+            commands[f"compare {path}{dims} --dim {name} --baseline {label}"] = (
+                f"which {name} is faster"
             )
     files_are = " --files-are session" if several_files else ""
     commands[f"compare {path} OTHER{read_as}{files_are}"] = "whether other timings are faster"

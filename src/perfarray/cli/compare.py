@@ -4,7 +4,7 @@ The exit code says whether anything is slower.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import product, takewhile
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -26,17 +26,28 @@ from perfarray.cli.problems import (
     NOTHING_SLOWER,
     SOMETHING_SLOWER,
     WITHOUT_ANSWER,
+    in_line,
     quoted,
 )
-from perfarray.cli.reading import Sides, paths_read, read_sessions, read_sides, with_metrics
+from perfarray.cli.reading import (
+    Sides,
+    numbered_runs,
+    paths_read,
+    read_sessions,
+    read_sides,
+    with_metrics,
+)
+from perfarray.cli.remedies import remedies, with_variation
 from perfarray.cli.reruns import PlanFile, check_file, undecided, write_plan
 from perfarray.cli.tails import with_percentiles
 from perfarray.cli.thresholds import benchmarks_of, read_thresholds, with_given
 from perfarray.conventions import BENCHMARK, METRIC, OF_MACHINES, SESSION, TUNING, plural, singular
+from perfarray.timings.processes import PROCESSES
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from perfarray.results.rows import Table
     from perfarray.timings.notes import Note
 
 MOST = 30  # rows that are shown where none has an answer
@@ -52,6 +63,9 @@ MOST_NAMES = 10  # names that are shown of the benchmarks that one side alone ha
 MOST_SETTINGS = 6  # settings that the heading names
 
 SETTINGS = ("different_machines", "settings_differ")  # codes of the notes on what sides differ in
+
+SINGLE_UNIT = "single_unit"  # code of the notes on cells that show no spread
+OWN_WORDS = (*WITHOUT_ANSWER, SINGLE_UNIT)
 
 # Codes of the notes that propose pairs
 PROPOSALS = ("dated_rounds", "undated_rounds", "measured_in_rounds")
@@ -186,8 +200,9 @@ def compare(
         method=method,
         rng=None if method is None else options.SEED,
     )
+    inputs = inputs if selected.files_are in (None, "separate") else numbered_runs(inputs)
     paths, keys = paths_read(inputs), ("benchmarks", "suites", "attrs", "notes")
-    with answering(target, paths, *keys, own_words=WITHOUT_ANSWER, options=OPTIONS) as sentences:
+    with answering(target, paths, *keys, own_words=OWN_WORDS, options=OPTIONS) as sentences:
         check_file(plan, target, inputs)
         sides = read_sides(inputs, selected, sentences)
         times, choices["statistic"], sample = with_percentiles(sides.times, statistic)
@@ -202,22 +217,20 @@ def compare(
         if same_machine:
             _check_machines(sides.times, perfarray.notes(result), sentences)
         reruns = undecided(result, sides, nest) if plan else None
+        ways_on = _ways_on(inputs, sides, verdicts, selected) if target.is_for_people else []
+        sentences += _of_single_units(result, shorten=bool(ways_on))
     sort = sort or ("effect" if target.kind == "markdown" else None)
     limited = target.kind == TABLE and not show_all
+    lines = [*_without_pair(inputs, verdicts, result), *write_plan(plan, reruns, sides, selected)]
     rows_of = partial(select_rows, result, only_changes=only_changes, equal_counts=False)
     table = rows_of(sort=sort, limit=MAX_ROWS if limited else None)
     code, outcome = _outcome(verdicts, verdict_counts(verdicts, table))
     explanation = legend(verdicts)
-    lines = [*_without_pair(inputs, verdicts, result), *write_plan(plan, reruns, sides, selected)]
     if sort or only_changes:
         verdicts = verdicts.in_order_of(table.places.positions, only=only_changes)
-    n_rows = table.places.positions.size + table.places.n_left_out
-    if code == NO_ANSWER and n_rows > MOST and not show_all:
-        table = table.of_rows(slice(MOST))
-        lines.append(f"and {n_rows - MOST} more benchmarks without an answer (see --output csv)")
-    elif table.places.n_left_out:
-        table = rows_of(sort=sort or "effect", limit=LARGEST_CHANGES, largest=True)
-        lines.insert(0, LARGEST_ALONE.format(n_rows))
+    has_no_answer = code == NO_ANSWER and not show_all
+    table, left_out = _of_screen(table, rows_of, sort, has_no_answer=has_no_answer)
+    table = with_variation(table, result, sides, nest) if ways_on else table
     remarks = described(result, without=PROPOSALS if unpaired else ())
     content = paths | {"benchmarks": verdicts.rows, "suites": verdicts.suites, **remarks}
     answer = Answer(
@@ -227,10 +240,44 @@ def compare(
         outcome=outcome,
         code=code,
         heading=[*sides.heading, *rounds, *_settings(perfarray.notes(result))],
-        lines=lines,
+        lines=[*left_out, *lines],
         legend=explanation,
+        ways_on=ways_on,
     )
     give(answer, target, sentences, OPTIONS)
+
+
+def _of_screen(
+    table: "Table", rows_of: "Callable[..., Table]", sort: str | None, *, has_no_answer: bool
+) -> "tuple[Table, list[str]]":
+    """Return of many rows the first or the largest changes, and a line that says so."""
+    n_rows = table.places.positions.size + table.places.n_left_out
+    if has_no_answer and n_rows > MOST:
+        line = f"and {n_rows - MOST} more benchmarks without an answer (see --output csv)"
+        return table.of_rows(slice(MOST)), [line]
+    if table.places.n_left_out:
+        largest = rows_of(sort=sort or "effect", limit=LARGEST_CHANGES, largest=True)
+        return largest, [LARGEST_ALONE.format(n_rows)]
+    return table, []
+
+
+def _ways_on(
+    inputs: Sequence[str], sides: Sides, verdicts: Comparison, selected: options.Selection
+) -> list[str]:
+    """Return lines on what to measure where no row has more than one unit a side."""
+    rows = (*verdicts.rows, *verdicts.suites)
+    if any(row["n"] > 1 or not math.isnan(row["lower"]) for row in rows):
+        return []
+    return remedies(inputs, sides, verdicts.attrs, selected)
+
+
+def _of_single_units(result: "xr.Dataset", *, shorten: bool) -> list[str]:
+    """Return the notes on cells with one unit, without the remedy where lines have it."""
+    return [
+        in_line(note.message.partition(f". {PROCESSES}")[0] if shorten else note.message, OPTIONS)
+        for note in perfarray.notes(result)
+        if note.code == SINGLE_UNIT
+    ]
 
 
 def _compared(
@@ -341,11 +388,16 @@ def _beginnings(old: list[str], new: list[str]) -> str:
             for names, head in zip((old, new), beginnings, strict=True)
         ]
         if len(ends[0] & ends[1]) == min(len(old), len(new)):
+            depths = [beginning.count("/") for beginning in beginnings]
+            names = ["{root}", *(f"{{root_{depth}}}" for depth in range(2, depths[0] + 1))]
             return (
                 f". Their names differ by their beginning: {beginnings[0]!r} and "
-                f"{beginnings[1]!r}. "
-                "Run both from folders of one name, or replace one beginning by the other in "
-                "its file"
+                f"{beginnings[1]!r}. Run both from folders of one name, or "
+                + (
+                    f"compare what follows: --families '{'/'.join(names)}/*'"
+                    if depths[0] == depths[1]
+                    else "replace one beginning by the other in its file"
+                )
             )
     return ""
 

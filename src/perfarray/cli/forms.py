@@ -60,6 +60,11 @@ class Form:
     file: Path | None
     explain: bool = False
 
+    @property
+    def is_for_people(self) -> bool:
+        """Whether lines stand beside the table."""
+        return self.kind in (TABLE, "markdown", "html")
+
     def refuse(self, *paths: str | None) -> None:
         """Raise where the answer would be written to one of the paths that are read."""
         file = self.file
@@ -142,7 +147,8 @@ class Answer:
 
     `table` holds texts, as `perfarray.table` makes them, and `rows` the same in full precision, one
     for each row of CSV. `content` is what JSON holds besides warnings and the outcome. `heading`
-    stands above the table, `lines` and `legend` below it. A page has the picture of `result`.
+    stands above the table, `lines` and `legend` below it, and `ways_on`, with commands to copy,
+    last. A page has the picture of `result`.
     """
 
     table: "pd.DataFrame"
@@ -153,6 +159,7 @@ class Answer:
     heading: Sequence[str] = ()
     lines: Sequence[str] = ()
     legend: Sequence[str] = ()
+    ways_on: Sequence[str] = ()
     result: "xr.Dataset | None" = None
 
     @property
@@ -266,6 +273,7 @@ def _screen(answer: Answer, width: int) -> list[str]:
                 for line in console.paragraph(text, width, dim=True)
             ),
         ],
+        [*answer.ways_on],
         [console.styled(answer.sentence, bold=True)],
     ]
     return [line for block in blocks if block for line in ("", *block)][1:]
@@ -289,6 +297,7 @@ def _as_markdown(answer: Answer, warned: Sequence[str]) -> str:
         )
     note = "<br>\n".join(map(printed.escape_markdown, answer.remarks(grid.remarks)))
     blocks += printed.quoted_lines(warned)
+    blocks += ["\n".join(["```text", *answer.ways_on, "```"])] if answer.ways_on else []
     return "\n\n".join([*blocks, f"<sub>{note}</sub>"] if note else blocks)
 
 
@@ -324,7 +333,9 @@ def _as_html(answer: Answer, warned: Sequence[str]) -> str:
         [
             pages.picture_block(_picture(answer.result), answer.sentence),
             pages.table_block(grid),
-            *pages.note_blocks([*warned, *answer.remarks(grid.remarks)]),
+            *pages.note_blocks(
+                [*warned, *answer.remarks(grid.remarks), *filter(None, answer.ways_on)]
+            ),
         ],
     ).removesuffix("\n")
 

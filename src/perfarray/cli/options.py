@@ -5,6 +5,7 @@ Several that belong together are one argument of a command.
 
 import csv
 import inspect
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -54,6 +55,20 @@ def columns(text: str) -> dict[str, str | int]:
 def given(**options: Any) -> dict[str, Any]:
     """Return the options that were given; for the others the defaults of the library hold."""
     return {name: value for name, value in options.items() if value is not None}
+
+
+def reading_options(reading: dict[str, Any]) -> str:
+    """Write how files are read as options of a command, with a blank before each."""
+    options = ""
+    for name, value in reading.items():
+        text = (
+            ",".join(f"{dim}={column}" for dim, column in value.items())
+            if isinstance(value, dict)
+            else str(value)
+        )
+        option = f" --{name.replace('_', '-')}"
+        options += option if value is True else f"{option} {shlex.quote(text)}"
+    return options
 
 
 def percent(share: float) -> str:

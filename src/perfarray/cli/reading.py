@@ -2,17 +2,19 @@
 
 import re
 import subprocess
-import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import perfarray
 from perfarray.cli.options import FilesAre, Selection, fraction
 from perfarray.cli.problems import quoted
-from perfarray.cli.selecting import in_families, select
+from perfarray.cli.runs import in_runs
+from perfarray.cli.selecting import in_families, proposed_parameters, select
+from perfarray.cli.stores import STORES, stored_timings
 from perfarray.conventions import (
     BENCHMARK,
     EXECUTION,
@@ -35,11 +37,10 @@ OLD, NEW = "old", "new"
 SIDE: Final = (
     "side"  # the dim of two places that both hold several versions; of others it is the version
 )
+NUMBER: Final = re.compile(r"\d+(?=(\.[A-Za-z][\w.]*)?$)")  # at the end of a name
 PROGRAM: Final = (
     "program"  # the dim of benchmarks that are compared with each other: they make no suite
 )
-
-STORES: Final = (".nc", ".zarr")  # what `perfarray convert` writes
 
 
 class Sides(NamedTuple):
@@ -61,6 +62,21 @@ def place_names(inputs: Sequence[str]) -> list[str]:
     """Return the names of places without folders and endings, or whole paths if these are equal."""
     names = [Path(path).name.partition(".")[0] for path in inputs]
     return names if len(set(names)) == len(names) and all(names) else list(inputs)
+
+
+def numbered_runs(inputs: Sequence[str]) -> list[str]:
+    """Return patterns of files that differ by a number alone, as a shell lists those of a pattern.
+
+    Of one version alone, and where a pattern has other files too, the inputs themselves.
+    """
+    groups: dict[str, set[str]] = {}
+    for path in inputs:
+        groups.setdefault(NUMBER.sub("*", path), set()).add(path)
+    if not 1 < len(groups) <= len(inputs) // 2 or any(
+        len(group) < 2 or set(glob(pattern)) != group for pattern, group in groups.items()
+    ):
+        return list(inputs)
+    return list(groups)
 
 
 def read_one(
@@ -85,9 +101,8 @@ def read_one(
 
 def read_archive(archive: str, reading: dict[str, Any]) -> "xr.Dataset":
     """Read an archive, or what `perfarray convert` wrote; a file that is alone is no label."""
-    times: xr.Dataset = (
-        _open_store(archive, reading) if archive.endswith(STORES) else read_places(archive, reading)
-    )
+    stored = archive.endswith(STORES)
+    times = stored_timings(archive, reading) if stored else read_places(archive, reading)
     return times.isel(file=0, drop=True) if times.sizes.get("file") == 1 else times
 
 
@@ -119,26 +134,6 @@ def read_places(
         raise
 
 
-def _open_store(store: str, reading: dict[str, Any]) -> "xr.Dataset":
-    """Load what `perfarray convert` wrote, which says itself what it holds."""
-    import xarray
-
-    from perfarray.tables.stores.writing import check_installed
-
-    if "://" not in store and not Path(store).exists():
-        return perfarray.read_archive(store)  # raises, with the most similar name
-    check_installed(Path(store))
-    if reading:
-        raise ValueError(
-            f"{store} was written by perfarray convert and says what it holds. Leave out "
-            f"{quoted(list(reading))}"
-        )
-    with warnings.catch_warnings(
-        action="ignore"
-    ):  # as xarray and zarr do about formats they agree on
-        return xarray.load_dataset(store, engine="zarr" if store.endswith(".zarr") else "h5netcdf")
-
-
 def read(inputs: Sequence[str], selected: Selection, sentences: list[str]) -> Sides:
     """Read two sides, or one archive.
 
@@ -154,16 +149,10 @@ def read_sides(inputs: Sequence[str], selected: Selection, sentences: list[str])
     """Read what is compared; labels that are constant on each side do not separate the sides."""
     if len(inputs) == 1:
         return _labels_compared(inputs[0], selected, sentences)
-    if selected.dim is not None or selected.families is not None:
+    if selected.dim is not None:
         raise ValueError(
-            "several inputs are compared with each other; options such as --dim and --families "
-            "are for the labels in one file or folder"
-        )
-    if stores := [path for path in inputs if path.endswith(STORES)]:
-        raise ValueError(
-            f"{stores[0]} was written by perfarray convert, and is no side of a comparison. "
-            "Give results of benchmark tools, or write all into one store and compare its "
-            f"labels: perfarray compare {stores[0]} --dim NAME"
+            "several inputs are compared with each other; options such as --dim are for the "
+            "labels in one file or folder"
         )
     labels = [OLD, NEW] if len(inputs) == 2 and selected.baseline is None else place_names(inputs)
     baseline = (
@@ -171,11 +160,9 @@ def read_sides(inputs: Sequence[str], selected: Selection, sentences: list[str])
         if selected.baseline is None
         else matching_label(selected.baseline, labels, "input")
     )
-    times = select(
-        read_places(dict(zip(labels, inputs, strict=True)), selected.reading, dim=SIDE),
-        selected.select,
-        sides=SIDE,
-    )
+    places = dict(zip(labels, inputs, strict=True))
+    times = select(_read_all(places, selected.reading), selected.select, sides=SIDE)
+    times = in_families(times, selected.families)
     times = _merge_files(times, selected, sentences, several_sides=True)
     times, constant = _without_constant_dims(
         times, SIDE, [str(dim) for dim in times.dims if dim not in (*LEVELS, BENCHMARK, SIDE)]
@@ -196,6 +183,17 @@ def read_sides(inputs: Sequence[str], selected: Selection, sentences: list[str])
         return Sides(times, SIDE, baseline, heading)
     recorded = {VERSION: f"{VERSION}_recorded"} if VERSION in times.coords else {}
     return Sides(times.rename(recorded).rename({SIDE: VERSION}), VERSION, baseline, heading)
+
+
+def _read_all(places: dict[str, str], reading: dict[str, Any]) -> "xr.Dataset":
+    """Read the places of all sides along a dim; stored timings are joined to the others."""
+    if not any(path.endswith(STORES) for path in places.values()):
+        return read_places(places, reading, dim=SIDE)
+    of_sides = [
+        read_archive(path, {} if path.endswith(STORES) else reading).expand_dims({SIDE: [label]})
+        for label, path in places.items()
+    ]
+    return perfarray.join(*of_sides)
 
 
 def with_metrics(sides: Sides) -> tuple[Sides, dict[str, Any]]:
@@ -303,6 +301,7 @@ def _merge_files(
             f"the files hold sessions: --files-are {files_are} would nest them twice. Name the "
             "dims with --layout"
         )
+    times = in_runs(times)
     file_names = times["file"].values
     times = times.rename(file="session").assign_coords(session=np.arange(len(file_names)))
     if files_are == "session":
@@ -324,6 +323,7 @@ def read_sessions(text: str, reading: dict[str, Any]) -> "xr.Dataset | tuple[flo
                 "of freedom, as in 1%,5"
             ) from None
     times = read_archive(text, reading)
+    times = in_runs(times) if "file" in times.dims else times
     # Some formats number their files as executions
     files = (
         "file"
@@ -365,14 +365,16 @@ def _compared_dim(times: "xr.Dataset", baseline: str | None) -> str:
         dims_read = quoted(list(times.sizes))
         raise ValueError(
             "only one input was given, and no dim of it has two labels to compare "
-            f"({dims_read}). Give OLD and NEW"
+            f"({dims_read}). Give OLD and NEW{proposed_parameters(times, baseline)}"
         )
     if baseline is not None and not candidates:
         raise ValueError(
             f"--baseline {baseline!r} is no label of what was read. There is {choices}"
+            f"{proposed_parameters(times, baseline)}"
         )
     raise ValueError(
         f"Only one input was given. Choose what to compare with --dim and --baseline: {choices}"
+        f"{proposed_parameters(times)}"
     )
 
 

@@ -7,14 +7,23 @@ import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final
 
 import perfarray
 from perfarray.cli.problems import quoted
-from perfarray.conventions import MARKS
+from perfarray.conventions import BENCHMARK, MARKS, SUITE
 
 if TYPE_CHECKING:
     import xarray as xr
+
+FEW: Final = 9  # labels of a parameter that may be alternatives of each other
+SETTINGS: Final = re.compile(r"[\[(].*|/\w+=[^/\[]*", re.S)  # what readers write behind a name
+NO_PARAMETERS: Final = (
+    "benchmark_name",
+    "group",
+    SUITE,
+)  # coordinates along benchmarks that are no parameters of these
 
 
 def select(
@@ -64,6 +73,50 @@ def in_families(times: "xr.Dataset", families: str | None) -> "xr.Dataset":
         return perfarray.split_labels(times, families)
     except ValueError as error:
         raise ValueError(str(error).replace("pattern=", "families=", 1)) from None
+
+
+def parameters(times: "xr.Dataset") -> dict[str, list[Any]]:
+    """Return the settings that distinguish groups of benchmarks, with their values."""
+    # A reader renames a setting called like a variable of an answer. The file has the old name.
+    values = {
+        str(name).removeprefix("data_"): [
+            value for value in dict.fromkeys(coordinate.values.tolist()) if value == value
+        ]  # NaN is not known
+        for name, coordinate in times.coords.items()
+        if coordinate.dims == (BENCHMARK,) and name not in (BENCHMARK, *NO_PARAMETERS)
+    }
+    return {
+        name: labels for name, labels in values.items() if 1 < len(labels) < times.sizes[BENCHMARK]
+    }
+
+
+def compared_parameter(times: "xr.Dataset") -> str | None:
+    """Return the parameter whose labels are compared most likely: few, and texts before numbers.
+
+    Benchmarks of two labels must have one name but for settings.
+    """
+    names = [SETTINGS.sub("", str(label)) for label in times[BENCHMARK].values.tolist()]
+    candidates = []
+    for name, labels in parameters(times).items():
+        column = times.coords[name if name in times.coords else f"data_{name}"].values.tolist()
+        if len(labels) <= FEW and len({*names}) < len({*zip(names, column, strict=True)}):
+            candidates.append((not all(isinstance(label, str) for label in labels), name))
+    return min(candidates, key=itemgetter(0))[1] if candidates else None
+
+
+def proposed_parameters(times: "xr.Dataset", label: str | None = None) -> str:
+    """Write which option compares the labels of a parameter, or of the one that has a label."""
+    names = [
+        name
+        for name, labels in parameters(times).items()
+        if label is None or label in map(label_text, labels)
+    ]
+    name = names[0] if label is not None and names else compared_parameter(times)
+    if not names or name is None:
+        return ""
+    noun = "Parameter" if len(names) == 1 else "Parameters"
+    option = f"--dims {name}={name} --dim {name}"
+    return f". {noun} of the benchmarks: {quoted(names)}. Compare labels with {option}"
 
 
 def label_text(value: Any) -> str:

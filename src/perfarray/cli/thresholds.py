@@ -29,8 +29,9 @@ ESCAPES: Final = {"\\": "\\\\", '"': '\\"', "\t": "\\t", "\n": "\\n", "\r": "\\r
 
 def text_of_thresholds(result: "xr.Dataset") -> str:
     """Write the thresholds that `calibrate` returned; comments say how sure they are."""
-    further = [str(dim) for dim in result["threshold"].dims if dim != BENCHMARK]
-    if further:
+    dims = [str(dim) for dim in result["threshold"].dims if dim != BENCHMARK]
+    result = result.squeeze([dim for dim in dims if result.sizes[dim] == 1], drop=True)
+    if further := [dim for dim in dims if dim in result.dims]:
         dim = further[0]
         raise ValueError(
             f"a file holds one threshold a benchmark, and these differ by {dim} "

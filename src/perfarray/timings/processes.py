@@ -10,54 +10,134 @@ from typing import Final, NamedTuple
 
 from perfarray.conventions import EXECUTION, ITERATION
 
-# By format, a command that measures in several processes; or in one, which writes what it measured
-# below the folder `new`
-COMMANDS: Final[Mapping[str, str]] = {
-    "asv": (
-        "asv run HEAD^!; mkdir new/$i; cp .asv/results/*/$(git rev-parse --short=8 HEAD)-* new/$i"
+
+class Tool(NamedTuple):
+    """How a tool measures once: a command that writes to the file `$OUT`, and its suffix.
+
+    `{repeat}` stands where `several` goes: the option that makes one call run several processes. A
+    command without `$OUT` runs several, and writes where the tool always does. Commands hold no
+    single quotes, so that `perfarray ab` takes them in these.
+    """
+
+    command: str
+    suffix: str = ".json"
+    several: str = ""
+
+
+# By format, a line each; tools that write a folder pack it into one file
+COMMANDS: Final[Mapping[str, Tool]] = {
+    "asv": Tool('asv run HEAD^! && cp .asv/results/*/$(git rev-parse --short=8 HEAD)-* "$OUT"'),
+    "benchexec": Tool(
+        'd=$(mktemp -d) && benchexec benchmark.xml -o $d/ && cd $d && tar -cf "$OUT" *.xml*', ".tar"
     ),
-    "benchexec": "benchexec benchmark.xml -o new/$i/",
-    "benchmarkdotnet": "dotnet run -c Release -- --filter '*' --launchCount 5 --exporters json",
-    "caliper": 'CALI_CONFIG="spot(output=new/$i.cali)" ./program',
-    "catch2": "./bench --reporter xml --out new/$i.xml",
-    "conbench": "for i in 1 2 3 4 5; do conbench NAME --run-id new; done",
-    "criterion": "CRITERION_HOME=new/$i cargo bench",
-    "custom": "./bench > new/$i.json",
-    "feather": "./bench new/$i.feather",
-    "github_action_benchmark": "./bench > new/$i.json",
-    "go": "go test -run '^$' -bench . > new/$i.txt",
-    "google_benchmark": "./bench --benchmark_out=new/$i.json --benchmark_out_format=json",
-    "gungraun": "cargo bench -- --output-format json > new/$i.json",
-    "hyperfine": "hyperfine --runs 10 --export-json new.json COMMAND",
-    "jmh": "java -jar benchmarks.jar -f 10 -rf json -rff new.json",
-    "krun": "krun.py CONFIG.krun # with N_EXECUTIONS = 10 in CONFIG.krun",
-    "llvm_lit": "llvm-lit -o new/$i.json .",
-    "lnt": "lnt runtest test-suite --exec-multisample 5",
-    "microbenchmark": "Rscript bench.R new/$i.csv",
-    "mlperf": "./run_and_time.sh > new/result_$i.txt",
-    "nanobench": "./bench > new/$i.json",
-    "nvbench": "./bench --jsonbin new/$i.json",
-    "parquet": "./bench new/$i.parquet",
-    "phoronix": "FORCE_TIMES_TO_RUN=10 phoronix-test-suite benchmark TEST",
-    "pyperf": "python bench.py --processes 20 -o new.json",
-    "pytest_benchmark": "pytest --benchmark-json=new/$i.json",
-    "rebench": "rebench --invocations 10 rebench.conf",
-    "renaissance": "java -jar renaissance.jar --json new/$i.json all",
-    "spec_csv": "runcpu --noreportable --iterations 5 --output_format csv SUITE",
-    "spec_dump": "runcpu --noreportable --iterations 5 --output_format csv SUITE",
-    "spec_runs": "./run.sh > new/$i.csv",
-    "spec_text": "runcpu --noreportable --iterations 5 --output_format text SUITE",
-    "speedup_test": "for i in 1 2 3 4 5; do /usr/bin/time -a -o sample.txt -f %e ./program; done",
-    "tidy_csv": "./bench > new/$i.csv",
-    "vitest": "npx vitest bench --run --outputJson new/$i.json",
+    "benchmarkdotnet": Tool(
+        'd=$(mktemp -d) && dotnet run -c Release -- --filter "*" --exporters json --artifacts $d'
+        '{repeat} && cd $d/results && tar -cf "$OUT" *.json',
+        ".tar",
+        " --launchCount 5",
+    ),
+    "caliper": Tool('CALI_CONFIG="spot(output=$OUT)" ./program', ".cali"),
+    "catch2": Tool('./bench --reporter xml --out "$OUT"', ".xml"),
+    "conbench": Tool("for i in 1 2 3 4 5; do conbench NAME --run-id new; done"),
+    "criterion": Tool(
+        'd=$(mktemp -d) && CRITERION_HOME=$d cargo bench && tar -cf "$OUT" -C $d .', ".tar"
+    ),
+    "custom": Tool('./bench > "$OUT"'),
+    "feather": Tool('./bench "$OUT"', ".feather"),
+    "github_action_benchmark": Tool('./bench > "$OUT"'),
+    "go": Tool('go test -run "^$" -bench . > "$OUT"', ".txt"),
+    "google_benchmark": Tool('./bench --benchmark_out="$OUT" --benchmark_out_format=json'),
+    "gungraun": Tool('cargo bench -- --output-format json > "$OUT"'),
+    "hyperfine": Tool('hyperfine{repeat} --export-json "$OUT" COMMAND', several=" --runs 10"),
+    "jmh": Tool('java -jar benchmarks.jar{repeat} -rf json -rff "$OUT"', several=" -f 10"),
+    "krun": Tool(
+        'sed -i.bak "s/^N_EXECUTIONS.*/N_EXECUTIONS = 10/" CONFIG.krun && krun.py CONFIG.krun'
+    ),
+    "llvm_lit": Tool('llvm-lit -o "$OUT" .'),
+    "lnt": Tool("lnt runtest test-suite --exec-multisample 5"),
+    "microbenchmark": Tool('Rscript bench.R "$OUT"', ".csv"),
+    "mlperf": Tool('./run_and_time.sh > "$OUT"', ".txt"),
+    "nanobench": Tool('./bench > "$OUT"'),
+    "nvbench": Tool('./bench --jsonbin "$OUT"'),
+    "parquet": Tool('./bench "$OUT"', ".parquet"),
+    "phoronix": Tool("FORCE_TIMES_TO_RUN=10 phoronix-test-suite benchmark TEST"),
+    "pyperf": Tool('python bench.py{repeat} -o "$OUT"', several=" --processes 20"),
+    "pytest_benchmark": Tool('pytest --benchmark-json="$OUT"'),
+    "rebench": Tool("rebench --invocations 10 rebench.conf"),
+    "renaissance": Tool('java -jar renaissance.jar --json "$OUT" all'),
+    "spec_csv": Tool("runcpu --noreportable --iterations 5 --output_format csv SUITE"),
+    "spec_dump": Tool("runcpu --noreportable --iterations 5 --output_format csv SUITE"),
+    "spec_runs": Tool('./run.sh > "$OUT"', ".csv"),
+    "spec_text": Tool("runcpu --noreportable --iterations 5 --output_format text SUITE"),
+    "speedup_test": Tool(
+        "for i in 1 2 3 4 5; do /usr/bin/time -a -o sample.txt -f %e ./program; done"
+    ),
+    "tidy_csv": Tool('./bench > "$OUT"', ".csv"),
+    "vitest": Tool('npx vitest bench --run --outputJson "$OUT"'),
 }
 
+OUT: Final = "$OUT"
+PROCESSES: Final = "Run several processes"  # how a remedy begins
+RUNS: Final = "runs"  # the folder of files that are to be compared
+# Numbers of the first round of two, so that their order can turn
+FIRST_ROUNDS: Final = "1 3 5"
+SESSIONS: Final = ("--files-are", "session")
 
-# Rounds of both sides: files of one name are one round, whose order alternates
-ROUNDS: Final = (
-    "mkdir -p old new; for i in 1 3 5; do for run in old/$i new/$i new/$((i+1)) old/$((i+1)); do "
-    "{command}; done; done"
-)
+
+class Recipe(NamedTuple):
+    """How to measure sides in several processes.
+
+    `measure` is a line for a shell, in which a side is a folder. `compare` are the arguments that
+    read what it wrote, none where the tool says where that is. `in_turns` are those of
+    `perfarray ab`, none of tools that do not write to a given file.
+    """
+
+    measure: str
+    compare: tuple[str, ...]
+    in_turns: tuple[str, ...]
+
+
+def recipe(
+    format: str, sides: Sequence[str] = ("old", "new"), suffix: str | None = None
+) -> Recipe | None:
+    """Return how sides are measured in several processes, or None of a format without a tool.
+
+    Their files end with `suffix`, by default the tool's.
+
+    Sides whose tool runs one process are measured in rounds: files of one name are one round, and
+    the order of the sides turns with each.
+
+    Examples
+    --------
+    >>> recipe("pyperf").compare
+    ('runs/old.json', 'runs/new.json')
+    >>> recipe("go", ["a", "b"]).compare
+    ('runs/a', 'runs/b', '--files-are', 'session')
+    """
+    tool = COMMANDS.get(format)
+    if tool is None:
+        return None
+    once, several = (tool.command.replace("{repeat}", text) for text in ("", tool.several))
+    if OUT not in once:
+        return Recipe(f"for side in {' '.join(sides)}; do (cd $side && {once}); done", (), ())
+    options = (
+        f"--{name} {shlex.quote(f'cd {side} && {once}')}"
+        for name, side in zip(("old", "new"), sides, strict=False)
+    )
+    in_turns = tuple(options) if len(sides) == 2 else ()
+    suffix = suffix or tool.suffix
+    out = f"OUT=$PWD/{RUNS}/$run{suffix}"
+    if tool.several:
+        loop = f"for run in {' '.join(sides)}; do ({out}; cd $run && {several}); done"
+        files = tuple(f"{RUNS}/{side}{suffix}" for side in sides)
+        return Recipe(f"mkdir -p {RUNS}; {loop}", files, in_turns)
+    folders = tuple(f"{RUNS}/{side}" for side in sides)
+    turn = [f"{side}/$i" for side in sides] + [f"{side}/$((i+1))" for side in reversed(sides)]
+    loop = (
+        f"for i in {FIRST_ROUNDS}; do for run in {' '.join(turn)}; do "
+        f"({out}; cd ${{run%/*}} && {once}); done; done"
+    )
+    return Recipe(f"mkdir -p {' '.join(folders)}; {loop}", (*folders, *SESSIONS), in_turns)
 
 
 def several_processes(format: str, *, compared: bool = False) -> str:
@@ -68,23 +148,23 @@ def several_processes(format: str, *, compared: bool = False) -> str:
     Examples
     --------
     >>> several_processes("pyperf")
-    'Run several processes: `python bench.py --processes 20 -o new.json`'
+    'Run several processes: `python bench.py --processes 20 -o "new.json"`'
     >>> several_processes("an_own_one")
     'Run several processes'
     """
-    command = COMMANDS.get(format)
-    if command is None:
-        return "Run several processes"
-    if "new/" not in command:
-        return f"Run several processes: `{command}`"
+    tool, of_sides = COMMANDS.get(format), recipe(format)
+    if tool is None or of_sides is None:
+        return PROCESSES
     session = 'Each file is then a session: rename(file="session")'
-    if not compared:
-        loop = f"mkdir -p new; for i in 1 2 3 4 5; do {command}; done"
-        return f"Run several processes: `{loop}`. {session}"
-    of_run = command.replace("new/$i", "$run")
-    of_run = of_run.replace("new/result_$i", "${run%/*}/result_${run#*/}")  # MLPerf's file names
-    loop = ROUNDS.format(command=of_run)
-    return f"Run several processes of both sides, in alternating order: `{loop}`. {session}"
+    command = tool.command.replace("{repeat}", tool.several)
+    is_one_file = OUT in command and not tool.several
+    if compared and OUT in command:
+        both = f"{PROCESSES} of both sides, in alternating order: `{of_sides.measure}`"
+        return f"{both}. {session}" if is_one_file else both
+    if not is_one_file:
+        return f"{PROCESSES}: `{command.replace(OUT, f'new{tool.suffix}')}`"
+    loop = f"for i in 1 2 3 4 5; do (OUT=$PWD/{RUNS}/$i{tool.suffix}; {command}); done"
+    return f"{PROCESSES}: `mkdir -p {RUNS}; {loop}`. {session}"
 
 
 SPECIAL: Final = re.compile(r"[\\.^$*+?{}\[\]|()]")  # of regular expressions of every kind
