@@ -19,6 +19,7 @@ from perfarray.conventions import METRIC
 from perfarray.results.models import FittedModel
 from perfarray.results.reserved import aside_of_answer, renamed_note
 from perfarray.timings.declared import declared_arguments
+from perfarray.timings.labels import sides_of_comparison
 from perfarray.timings.notes import Note, add_notes
 from perfarray.timings.validation import listed
 
@@ -123,6 +124,7 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
         parameter.name for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY
     ]
     of_data = positional and {*LABELLED, pd.DataFrame}.intersection(kinds[positional[0]])
+    needs_baseline = defaults.get("baseline") is inspect.Parameter.empty
     removed = REMOVED.keys() - kinds.keys()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         # Other keywords are those of the method that is studied, which checks them itself.
@@ -144,6 +146,14 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
                 _check_argument(name, value, kinds[name])
         declared = declared_arguments(arguments.get(positional[0]), arguments, [*kinds])
         kwargs, arguments = kwargs | declared, arguments | declared
+        if needs_baseline and arguments and "baseline" not in arguments:
+            data, levels = arguments[positional[0]], arguments.get("levels")
+            sides = (
+                sides_of_comparison(data.dataset, data.WHOLE)
+                if isinstance(data, FittedModel)
+                else sides_of_comparison(data, levels)
+            )
+            raise TypeError(f"{function.__name__}() needs a baseline. {sides}")
         names = [*positional, *("" for _ in args[len(positional) :])]
         stacked = stacked_dims(arguments.values())
         if stacked:
