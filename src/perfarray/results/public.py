@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from numbers import Number
@@ -144,6 +145,10 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
                 _check_data(value, name, kinds[name])
             elif name in kinds and value is not defaults[name]:
                 _check_argument(name, value, kinds[name])
+        if "pint" in sys.modules:  # else nothing holds quantities, and no file is read for them
+            args = tuple(map(dequantified, args))
+            kwargs = {name: dequantified(value) for name, value in kwargs.items()}
+            arguments = dict(zip(positional, args, strict=False)) | kwargs
         declared = declared_arguments(arguments.get(positional[0]), arguments, [*kinds])
         kwargs, arguments = kwargs | declared, arguments | declared
         if needs_baseline and arguments and "baseline" not in arguments:
@@ -265,6 +270,27 @@ def _described(value: Any) -> str:
         if isinstance(value, (*LABELLED, np.ndarray, pd.DataFrame, pd.Series))
         else repr(value)
     )
+
+
+def dequantified(value: Any) -> Any:
+    """Return data in which quantities (of pint) are numbers with their unit as the attr `units`."""
+    if not isinstance(value, LABELLED):
+        return value
+    is_array = isinstance(value, xr.DataArray)
+    data = value.to_dataset(name="quantities") if is_array else value
+    numbers = {
+        name: (
+            variable.dims,
+            variable.data.magnitude,
+            variable.attrs | {"units": format(variable.data.units, "~") or "1"},
+        )
+        for name, variable in data.variables.items()
+        if name not in data.xindexes and hasattr(variable.data, "magnitude")
+    }
+    if not numbers:
+        return value
+    data = data.assign(numbers)
+    return data["quantities"].rename(value.name) if is_array else data
 
 
 def stacked_dims(values: Iterable[Any]) -> dict[Hashable, list[str]]:
