@@ -54,6 +54,12 @@ def test_what_can_be_compared(times, message):
         times.perf.compare()
 
 
+def test_without_data_python_says_so():
+    """A call of nothing is no call without baseline."""
+    with pytest.raises(TypeError, match="required positional argument"):
+        perfarray.compare(dim="version")
+
+
 def test_fitted_models_need_a_baseline_too():
     """Their components are no systems."""
     mixture = TIMES.isel(benchmark=0).perf.fit_mixture(n_components=2)

@@ -140,6 +140,11 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
         if not of_data:
             return function(*args, **kwargs)
         arguments = dict(zip(positional, args, strict=False)) | kwargs
+        data = arguments.get(positional[0])
+        if isinstance(data, xr.Dataset) and type(data) is not xr.Dataset and not data.data_vars:
+            # A node of a DataTree that holds nothing but nodes; xarray maps functions over these,
+            # too, as a subclass of Dataset that has no public name.
+            return xr.Dataset()
         for name, value in arguments.items():
             if name == positional[0]:
                 _check_data(value, name, kinds[name])
@@ -151,13 +156,8 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
             arguments = dict(zip(positional, args, strict=False)) | kwargs
         declared = declared_arguments(arguments.get(positional[0]), arguments, [*kinds])
         kwargs, arguments = kwargs | declared, arguments | declared
-        if needs_baseline and arguments and "baseline" not in arguments:
-            data, levels = arguments[positional[0]], arguments.get("levels")
-            sides = (
-                sides_of_comparison(data.dataset, data.WHOLE)
-                if isinstance(data, FittedModel)
-                else sides_of_comparison(data, levels)
-            )
+        if needs_baseline and positional[0] in arguments and "baseline" not in arguments:
+            sides = _sides_text(arguments[positional[0]], arguments.get("levels"))
             raise TypeError(f"{function.__name__}() needs a baseline. {sides}")
         names = [*positional, *("" for _ in args[len(positional) :])]
         stacked = stacked_dims(arguments.values())
@@ -176,6 +176,13 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
     # Pickle finds the function by its public address.
     checked.__module__, checked.__qualname__ = "perfarray", function.__name__
     return checked
+
+
+def _sides_text(data: Any, levels: Any) -> str:
+    """Write which labels of data can be compared."""
+    if isinstance(data, FittedModel):
+        return sides_of_comparison(data.dataset, data.WHOLE)
+    return sides_of_comparison(data, levels)
 
 
 def _types(annotation: Any) -> tuple[type, ...]:
