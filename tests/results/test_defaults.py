@@ -54,10 +54,12 @@ def test_what_can_be_compared(times, message):
         times.perf.compare()
 
 
-def test_without_data_python_says_so():
-    """A call of nothing is no call without baseline."""
-    with pytest.raises(TypeError, match="required positional argument"):
-        perfarray.compare(dim="version")
+def test_data_by_keyword():
+    """They are the first argument, and without them the message says what they are."""
+    result = perfarray.compare(times=TIMES, baseline="old")
+    xr.testing.assert_identical(result, TIMES.perf.compare("old"))
+    with pytest.raises(TypeError, match=r"compare\(\) needs a DataArray or a Dataset of timings"):
+        perfarray.compare(baseline="old")
 
 
 def test_fitted_models_need_a_baseline_too():

@@ -139,8 +139,10 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
             )
         if not of_data:
             return function(*args, **kwargs)
-        arguments = dict(zip(positional, args, strict=False)) | kwargs
-        data = arguments.get(positional[0])
+        if not args and positional[0] not in kwargs:
+            raise TypeError(f"{function.__name__}() needs {EXPECTED.get(positional[0], TIMINGS)}")
+        args = args or (kwargs.pop(positional[0]),)
+        arguments, data = dict(zip(positional, args, strict=False)) | kwargs, args[0]
         if isinstance(data, xr.Dataset) and type(data) is not xr.Dataset and not data.data_vars:
             # A node of a DataTree that holds nothing but nodes; xarray maps functions over these,
             # too, as a subclass of Dataset that has no public name.
@@ -154,10 +156,10 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
             args = tuple(map(dequantified, args))
             kwargs = {name: dequantified(value) for name, value in kwargs.items()}
             arguments = dict(zip(positional, args, strict=False)) | kwargs
-        declared = declared_arguments(arguments.get(positional[0]), arguments, [*kinds])
+        declared = declared_arguments(args[0], arguments, [*kinds])
         kwargs, arguments = kwargs | declared, arguments | declared
-        if needs_baseline and positional[0] in arguments and "baseline" not in arguments:
-            sides = _sides_text(arguments[positional[0]], arguments.get("levels"))
+        if needs_baseline and "baseline" not in arguments:
+            sides = _sides_text(args[0], arguments.get("levels"))
             raise TypeError(f"{function.__name__}() needs a baseline. {sides}")
         names = [*positional, *("" for _ in args[len(positional) :])]
         stacked = stacked_dims(arguments.values())
