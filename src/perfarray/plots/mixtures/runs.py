@@ -282,7 +282,8 @@ def far_apart(curves: xr.Dataset, along: Sequence[Hashable]) -> xr.DataArray:
     Of the cells along some dims.
     """
     x, median = curves["x"], curves["median"]
-    low, high = (getattr(x, end)([*{*x.dims} - {*median.dims}]) for end in ("min", "max"))
+    run = [*{*x.dims} - {*median.dims}]
+    low, high = x.min(run), x.max(run)
     length, span = high - low, high.max(along) - low.min(along)
     length = length.where(length > 0)
     is_flat = 2 * length.where(FLAT * length < span).count(along) > length.count(along)
