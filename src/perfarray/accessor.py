@@ -486,7 +486,7 @@ class PlotAccessor(Accessor):
         metric : str, optional
             Variable of a Dataset.
         relative : bool, optional
-            Whether runs are divided by their median; default: where one axis would hide the shapes.
+            Whether runs are divided by the first version's median; default: where scales differ.
         ax, row, col, col_wrap : Axes, str, str, int, optional
             As for `result.perf.plot()`.
         """

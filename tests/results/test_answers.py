@@ -460,6 +460,13 @@ class TestForPapers:
         assert f"> {answer.attrs['about']}" in lines
         assert lines[-len(answer.attrs["notes"]) :][0].startswith("> ")
         assert sum(line.startswith("| **all ") for line in lines) == answer.attrs["suites"]
+        try:  # of pandas and tabulate, with their arguments
+            plain = pd.DataFrame(answer).to_markdown(tablefmt="html")
+        except ImportError:
+            with pytest.raises(ImportError, match="tabulate"):
+                answer.to_markdown(tablefmt="html")
+        else:
+            assert answer.to_markdown(tablefmt="html") == plain
         answer.to_markdown(tmp_path / "table.md")
         with (tmp_path / "again.md").open("w", encoding="utf-8") as file:
             answer.to_markdown(file)

@@ -40,6 +40,14 @@ def test_labels_that_can_be_the_baseline(name):
         getattr(TWO_DIMS.perf, name)()
 
 
+def test_labels_of_the_dim_that_is_named():
+    """Those alone, if the dim is there."""
+    with pytest.raises(TypeError, match=r"You can compare with: compiler 'gcc', 'clang'$"):
+        TWO_DIMS.perf.compare(dim="compiler")
+    with pytest.raises(TypeError, match=r"compiler 'gcc', 'clang'; version 'old', 'new'$"):
+        TWO_DIMS.perf.compare(dim="compilers")
+
+
 @pytest.mark.parametrize(
     ("times", "message"),
     [

@@ -159,7 +159,7 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
         declared = declared_arguments(args[0], arguments, [*kinds])
         kwargs, arguments = kwargs | declared, arguments | declared
         if needs_baseline and "baseline" not in arguments:
-            sides = _sides_text(args[0], arguments.get("levels"))
+            sides = _sides_text(args[0], arguments.get("levels"), arguments.get("dim"))
             raise TypeError(f"{function.__name__}() needs a baseline. {sides}")
         names = [*positional, *("" for _ in args[len(positional) :])]
         stacked = stacked_dims(arguments.values())
@@ -180,11 +180,11 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
     return checked
 
 
-def _sides_text(data: Any, levels: Any) -> str:
+def _sides_text(data: Any, levels: Any, dim: Any) -> str:
     """Write which labels of data can be compared."""
     if isinstance(data, FittedModel):
-        return sides_of_comparison(data.dataset, data.WHOLE)
-    return sides_of_comparison(data, levels)
+        return sides_of_comparison(data.dataset, data.WHOLE, dim)
+    return sides_of_comparison(data, levels, dim)
 
 
 def _types(annotation: Any) -> tuple[type, ...]:

@@ -82,10 +82,13 @@ def comparable_labels(
 
 
 def sides_of_comparison(
-    times: xr.DataArray | xr.Dataset, levels: str | Sequence[str] | None = None
+    times: xr.DataArray | xr.Dataset,
+    levels: str | Sequence[str] | None = None,
+    dim: str | None = None,
 ) -> str:
-    """Write which labels can be compared, without the final stop."""
+    """Write which labels can be compared, of all dims or of one, without the final stop."""
     labels = comparable_labels(times, levels)
+    labels = {dim: labels[dim]} if dim in labels else labels
     if not labels:
         return "No dim has two labels to compare"
     listing = "; ".join(f"{dim} {listed(along)}" for dim, along in labels.items())
