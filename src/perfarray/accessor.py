@@ -144,15 +144,6 @@ def _drawn(
     return plots.facets(draw, result, ax, row=row, col=col, col_wrap=col_wrap)
 
 
-def _are_timings(data: xr.DataArray | xr.Dataset) -> bool:
-    """Return whether an object holds measurements, and no result."""
-    from perfarray.timings.resolve import metrics_of
-
-    dataset = data.to_dataset(name="time") if isinstance(data, xr.DataArray) else data
-    arrays = [data, *dataset.data_vars.values()]
-    return not any("result" in array.attrs for array in arrays) and bool(metrics_of(dataset))
-
-
 def _with_ax(function: Callable[..., Any], draw: "Callable[..., Axes]") -> inspect.Signature:
     """Return the signature of a function with `ax` after its keywords, returning the Axes."""
     signature, drawing = inspect.signature(function), inspect.signature(draw)
@@ -343,7 +334,9 @@ class PlotAccessor(Accessor):
             When the object is neither timings nor a result with a picture; for a dim that has no
             facets.
         """
-        if _are_timings(self._object):
+        from perfarray.timings.metrics import are_measurements
+
+        if are_measurements(self._object):
             return self.distribution(ax=ax, row=row, col=col, col_wrap=col_wrap, **keywords)
         return _drawn(self._object, ax=ax, row=row, col=col, col_wrap=col_wrap, **keywords)
 
