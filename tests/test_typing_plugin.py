@@ -46,6 +46,10 @@ LINES = {
         "reveal_type(times.perf.fit_mixture())",
         r'type is "perfarray\.mixtures\.model\.GaussianMixture"',
     ),
+    "accessor of a mixture": (
+        "reveal_type(times.perf.fit_mixture().perf)",
+        r'type is "perfarray\.accessor\.TimingsAccessor"',
+    ),
     "timings": (
         "reveal_type(frame.perf.to_timings())",
         r'type is "xarray\.core\.dataset\.Dataset"',

@@ -281,7 +281,6 @@ class PlotAccessor(Accessor):
     cdf_fit = Picture(lambda: perfarray.fit_mixture, "Draw fit and runs", runs=True, kind="cdf")
     counts = Picture(lambda: perfarray.counts, "Draw the repetitions of every level")
     dendrogram = Picture(lambda: perfarray.cluster_machines, "Draw how machines are joined")
-    distribution = Picture(lambda: perfarray.bootstrap_distribution, "Draw the replicates")
     five_numbers = Picture(lambda: perfarray.five_number_summary, "Draw boxes of suite scores")
     heat_map = Picture(lambda: perfarray.machine_ratios, "Draw machines against the median machine")
     history = Picture(
@@ -311,7 +310,7 @@ class PlotAccessor(Accessor):
         col_wrap: int | None = None,
         **keywords: Any,
     ) -> "Axes":
-        """Draw a result; its attr `result` says what it is.
+        """Draw a result, as its attr `result` says, or the runs of timings, as `distribution` does.
 
         Parameters
         ----------
@@ -332,36 +331,66 @@ class PlotAccessor(Accessor):
         Raises
         ------
         ValueError
-            When the object is not a result with a picture; for a dim that has no facets.
+            When the object is neither timings nor a result with a picture; for a dim that has no
+            facets.
         """
+        from perfarray.timings.metrics import are_measurements
+
+        if are_measurements(self._object):
+            return self.distribution(ax=ax, row=row, col=col, col_wrap=col_wrap, **keywords)
         return _drawn(self._object, ax=ax, row=row, col=col, col_wrap=col_wrap, **keywords)
 
     def svg(self, **keywords: Any) -> str:
-        """Draw a result, and return the picture as SVG.
+        """Draw a result, or the runs of timings, and return the picture as SVG."""
+        from perfarray.plots.figure import svg
+
+        return svg(self(**keywords))
+
+    def png(self, **keywords: Any) -> bytes:
+        """Draw a result, or the runs of timings, and return the picture as PNG."""
+        from perfarray.plots.figure import png
+
+        return png(self(**keywords))
+
+    def distribution(
+        self,
+        *,
+        value: str | None = None,
+        metric: str | None = None,
+        relative: bool | None = None,
+        ax: "Axes | None" = None,
+        row: str | None = None,
+        col: str | None = None,
+        col_wrap: int | None = None,
+        **replicates: Any,
+    ) -> "Axes":
+        """Draw every run as a point, with a colour for each version.
 
         Parameters
         ----------
-        **keywords
-            What the picture takes.
-
-        Returns
-        -------
-        str
-
-        Raises
-        ------
-        ValueError
-            When the object is not a result with a picture.
+        value : str, optional
+            The level whose repetitions are runs; default: `execution`, else the lowest.
+        metric : str, optional
+            Variable of a Dataset.
+        relative : bool, optional
+            Whether runs are divided by the first version's median; default: where scales differ.
+        ax, row, col, col_wrap : Axes, str, str, int, optional
+            As for `result.perf.plot()`.
+        **replicates
+            With any argument of `bootstrap_distribution`, replicates are drawn instead of runs.
         """
-        from perfarray.plots.figure import svg
+        from perfarray import plots
 
-        return svg(_drawn(self._object, **keywords))
+        if replicates:
+            result = perfarray.bootstrap_distribution(self._object, metric=metric, **replicates)
+            return _drawn(result, ax=ax, row=row, col=col, col_wrap=col_wrap)
+        overlaid = _curves("mixtures", "overlaid")
 
-    def png(self, **keywords: Any) -> bytes:
-        """Draw a result, and return the picture as PNG."""
-        from perfarray.plots.figure import png
+        def draw(cells: Any, ax: "Axes | None") -> "Axes":
+            runs = overlaid(cells, kind="cdf", value=value, metric=metric)
+            return plots.runs(runs, ax, relative=relative)
 
-        return png(_drawn(self._object, **keywords))
+        return plots.facets(draw, self._object, ax, row=row, col=col, col_wrap=col_wrap)
 
     def overlay(
         self,
@@ -450,7 +479,7 @@ class PlotAccessor(Accessor):
         metric : str, optional
             Variable of a Dataset.
         relative : bool, optional
-            Whether runs are divided by their median; default: where one axis would hide the shapes.
+            Whether runs are divided by the first version's median; default: where scales differ.
         ax, row, col, col_wrap : Axes, str, str, int, optional
             As for `result.perf.plot()`.
         """

@@ -20,6 +20,7 @@ ACCESSOR = "perfarray.accessor"
 OWNERS = {
     "xarray.core.dataarray.DataArray": "TimingsAccessor",
     "xarray.core.dataset.Dataset": "TimingsAccessor",
+    "perfarray.results.models.FittedModel": "TimingsAccessor",
     "pandas.core.frame.DataFrame": "FrameAccessor",
 }
 
@@ -50,7 +51,8 @@ class AccessorPlugin(Plugin):
             return self._with_ax
         return (
             self._accessor
-            if fullname.startswith(("xarray.", "pandas.")) and fullname.endswith(".perf")
+            if fullname.startswith(("xarray.", "pandas.", "perfarray."))
+            and fullname.endswith(".perf")
             else None
         )
 

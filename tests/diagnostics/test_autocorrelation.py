@@ -100,7 +100,10 @@ def test_a_time_stamp_gives_the_order():
             "max_lag=60 needs more than 60 repetitions along 'iteration'; there are 60",
         ),
         ({"order": "date"}, "order='date' is no complete coordinate along 'iteration'"),
-        ({"levels": ("execution",)}, "dim='iteration' is not one of levels="),
+        (
+            {"dim": "iteration", "levels": ("execution",)},
+            "dim='iteration' is not one of levels=",
+        ),
     ],
 )
 def test_bad_input(keywords, message):

@@ -204,7 +204,7 @@ def test_paired_units(times):
         ({"paired": "execution", "method": "mixture"}, "is for method='empirical'"),
         ({"value": "iteration"}, "value='iteration' is not known"),
         ({"confidence_level": 2.0}, "confidence_level=2.0 is out of range"),
-        ({"baseline": "older"}, "label 'older' not found"),
+        ({"baseline": "older"}, "No label 'older'"),
     ],
 )
 def test_wrong_arguments(times, keywords, message):

@@ -306,6 +306,17 @@ def test_each_pair_is_drawn_once(candidates):
     ]
 
 
+def test_a_single_pair_is_a_comparison(candidates):
+    """Of two labels the picture is that of the later compared with the earlier, suite included."""
+    two = candidates.isel(version=slice(2))
+    ax, same = (ratio_intervals(result) for result in (two.perf.pairwise(), two.perf.compare("a")))
+    assert (title(ax), rows(ax)) == (title(same), rows(same))
+    assert title(ax) == "b compared with a"
+    assert points(ax) == points(same)
+    pvalues = two.perf.pairwise().perf.plot(kind="pvalues")
+    assert rows(pvalues) == rows(two.perf.compare("a").perf.plot(kind="pvalues"))
+
+
 def test_a_score_without_each_benchmark():
     """The whole suite is first and largest, with a line at its ratio; a benchmark of one side has
     no row."""

@@ -109,6 +109,23 @@ def checks_of_lag(page, ax):
     )
 
 
+def checks_of_points(page, ax):
+    for version in page["malloc"]["version"].values:
+        cells = [
+            page["malloc"]
+            .sel(benchmark=name)
+            .sel(version=[page["malloc"]["version"].values[0], version])
+            for name in page["malloc"]["benchmark"].values
+        ]
+        pairs = [(runs(cell.isel(version=0)), runs(cell.isel(version=1))) for cell in cells]
+        yield (
+            np.concatenate([line.get_xdata() for line in ax.lines if line.get_label() == version]),
+            np.concatenate(
+                [new / np.quantile(old, 0.5, method="inverted_cdf") for old, new in pairs]
+            ),
+        )
+
+
 def checks_of_violins(page, ax):
     cells = [
         page["malloc"].sel(version="malloc", benchmark=name)
@@ -157,6 +174,7 @@ SHOWN = {
             ],
         )
     ],
+    "Runs as points": checks_of_points,
     "Runs as violins": checks_of_violins,
     "Runs over each other": lambda page, ax: [
         (

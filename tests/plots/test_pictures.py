@@ -265,7 +265,7 @@ def test_a_picture_is_text():
             "no picture for an object without the attr 'result'",
         ),
         (
-            lambda: TIMES.perf.plot(),
+            lambda: TIMES[..., 0, 0].perf.plot(),
             r"no picture for an object without the attr 'result'.*run_sequence",
         ),
         (

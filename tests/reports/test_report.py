@@ -256,7 +256,7 @@ def test_it_is_written_as_a_whole(tmp_path, times):
     text = times.isel(benchmark=[0]).perf.report(path=path, format="markdown")
     for wrong, message in (
         ({"format": "pdf"}, "choose one of 'html', 'markdown', 'json'"),
-        ({"baseline": "older"}, "'older' not found"),
+        ({"baseline": "older"}, "No label 'older'"),
     ):
         with pytest.raises(ValueError, match=message):
             times.perf.report(path=path, **wrong)

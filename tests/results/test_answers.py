@@ -262,9 +262,10 @@ def test_what_the_numbers_rest_on_is_said(times):
         answer = subset.perf.compare("old").perf.table()
     assert answer.attrs["about"] == "version new; 95 % intervals; n counts executions"
     assert "execution" in answer.attrs["notes"][0]
-    assert (
-        answer.attrs["notes"][0] not in repr(answer) + answer._repr_html_()
-    )  # the warning told it
+    assert answer.attrs["notes"][0] not in repr(answer)  # the warning told it
+    whole, _, folded = answer._repr_html_().partition("<details><summary>1 note</summary>")
+    assert "n counts executions" in whole
+    assert answer.attrs["notes"][0] in folded.replace("&quot;", '"')
     assert answer["change"].str.endswith("(no interval)").all()
 
 
@@ -444,3 +445,41 @@ def test_corrected_intervals_name_the_level_of_the_suite(times):
     corrected = times.perf.compare("old", correction="holm").perf.table().attrs["about"]
     assert re.search(r"9\d\.\d+ % .*intervals, of the suite 95 %", corrected), corrected
     assert "of the suite" not in times.perf.compare("old").perf.table().attrs["about"]
+
+
+class TestForPapers:
+    """A table as Markdown and LaTeX."""
+
+    def test_markdown_needs_no_other_package(self, times, tmp_path):
+        """Rows, suites in bold, and below them what the numbers rest on with every note."""
+        with pytest.warns(perfarray.PerfarrayWarning):
+            result = times.isel(machine=0, session=[0], execution=[0]).perf.compare("old")
+        answer = result.perf.table()
+        lines = answer.to_markdown().splitlines()
+        assert lines[0].startswith("| benchmark | old -> new | change |")
+        assert f"> {answer.attrs['about']}" in lines
+        assert lines[-len(answer.attrs["notes"]) :][0].startswith("> ")
+        assert sum(line.startswith("| **all ") for line in lines) == answer.attrs["suites"]
+        try:  # of pandas and tabulate, with their arguments
+            plain = pd.DataFrame(answer).to_markdown(tablefmt="html")
+        except ImportError:
+            with pytest.raises(ImportError, match="tabulate"):
+                answer.to_markdown(tablefmt="html")
+        else:
+            assert answer.to_markdown(tablefmt="html") == plain
+        answer.to_markdown(tmp_path / "table.md")
+        with (tmp_path / "again.md").open("w", encoding="utf-8") as file:
+            answer.to_markdown(file)
+        texts = {path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
+        assert texts == {answer.to_markdown()}
+
+    def test_latex_is_escaped(self, times):
+        """Percent signs, and underscores of labels, unless the caller says otherwise."""
+        pytest.importorskip("jinja2")
+        renamed = times.isel(machine=0).assign_coords(benchmark=["a_b", "c", "d"])
+        answer = renamed.perf.variance_components().perf.table()
+        page = answer.to_latex()
+        assert r"a\_b" in page
+        assert re.search(r"(?<!\\)%", page) is None
+        assert r"\%" in page
+        assert "a_b" in answer.to_latex(escape=False)

@@ -1,6 +1,7 @@
 """Results of several methods side by side."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -61,6 +62,57 @@ def test_its_table_and_notes(times):
     answer = combined.perf.table()
     assert set(answer.columns.get_level_values(0)) == {"mean", "ratio"}
     assert answer.loc[("b", "old"), ("ratio", "change")] == "-"
+
+
+def test_names_of_functions_are_the_default(times):
+    """Several results without names have those of their functions; two of one need names; one alone
+    is refused."""
+    mean, verdict = times.perf.mean_interval(), times.perf.compare("old")
+    combined = perfarray.combine([verdict, mean])
+    xr.testing.assert_identical(
+        combined, perfarray.combine({"compare": verdict, "mean_interval": mean})
+    )
+    with pytest.raises(ValueError, match=r"two results are of compare\. Name them, as in"):
+        perfarray.combine([verdict, verdict])
+    for alone in (verdict, times["version"], times.perf.variability_level(rng=1)):
+        with pytest.raises(ValueError, match="combine takes several results, as in"):
+            perfarray.combine(alone)
+    with pytest.raises(ValueError, match="'this' is no result of perfarray"):
+        perfarray.combine([times])
+
+
+def test_the_row_of_the_baseline(times):
+    """It has no answer of a comparison, and no mark; the candidate keeps its name."""
+    answer = perfarray.combine([times.perf.compare("old"), times.perf.mean_interval()]).perf.table()
+    compared = answer["compare"]
+    assert compared.columns[0] == "old -> new"
+    assert set(compared.xs("old", level="version").to_numpy().ravel()) == {"-"}
+
+
+def test_fitted_models_are_results(times):
+    """Their `perf` is that of their Dataset; they combine as any result does."""
+    mixture = times.perf.fit_mixture(n_components=1)
+    assert mixture.perf.table().equals(mixture.table())
+    assert mixture.perf.notes() == mixture.notes()
+    combined = perfarray.combine([mixture, times.perf.mean_interval()])
+    xr.testing.assert_allclose(
+        combined["fit_mixture_mean"].isel(component=0, drop=True),
+        combined["mean_interval_estimate"],
+    )
+    mhz = np.linspace(2000, 4000, 30)
+    table = pd.DataFrame({"performance": 1e4 / mhz, "cpu_mhz": mhz})
+    model = table.perf.explain_variation(
+        model="ols", formula="np.log(performance) ~ np.log(cpu_mhz)", rng=1
+    )
+    assert model.perf.table().equals(model.table())
+    assert repr(model.perf).startswith("a result of explain_variation")
+
+
+def test_pictures_of_fitted_models(times):
+    pytest.importorskip("matplotlib")
+    mixture = times.isel(version=0, benchmark=0).perf.fit_mixture(n_components=1)
+    ax, same = mixture.perf.plot(), mixture.plot()
+    assert len(ax.lines) == len(same.lines) > 0
 
 
 def test_files(times, tmp_path):

@@ -365,7 +365,7 @@ WRONG = {
             {"paired": "execution", "unit": "iteration"},
             "takes others as independent; give one of them",
         ),
-        ({"baseline": "v9"}, "label 'v9' not found"),
+        ({"baseline": "v9"}, "No label 'v9'"),
     ],
     "hierarchical_performance_test": [
         ({"zeros": "keep"}, "zeros='keep' is not known"),

@@ -9,6 +9,7 @@ from perfarray.comparisons.thresholds import Threshold, check_thresholds
 from perfarray.comparisons.verdicts import decide
 from perfarray.conventions import BENCHMARK
 from perfarray.timings.across import suite_row_for_each
+from perfarray.timings.labels import only_comparable_dim
 from perfarray.timings.pairs import EVERY
 from perfarray.timings.resampling import Resample
 from perfarray.timings.resolve import Data
@@ -19,7 +20,7 @@ from perfarray.timings.streams import Rng
 def pairwise(
     times: Data,
     *,
-    dim: str,
+    dim: str | None = None,
     levels: str | tuple[str, ...] | None = None,
     threshold: Threshold = 0.0,
     confidence_level: float = 0.95,
@@ -45,8 +46,8 @@ def pairwise(
     ----------
     times : DataArray or Dataset
         Timings; dims that are not levels broadcast.
-    dim : str
-        The dim whose labels are compared.
+    dim : str, optional
+        The dim whose labels are compared; default: the only one that can be.
     levels, threshold, confidence_level, statistic, value, method, resample, n_resamples, rng
         As for `compare`: the method and its judgement.
     correction, censored, across, prior, between, by, shared, paired, metric
@@ -78,7 +79,7 @@ def pairwise(
         method=method,
         statistic=statistic,
         confidence_level=confidence_level,
-        dim=dim,
+        dim=only_comparable_dim(times, levels) if dim is None else dim,
         levels=levels,
         value=value,
         resample=resample,

@@ -11,7 +11,7 @@ import xarray as xr
 
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import check_dim
-from perfarray.timings.validation import check_threshold, listed, number_of
+from perfarray.timings.validation import check_threshold, listed, nearest, number_of
 
 # The variables of an answer whose thresholds differ
 THRESHOLD, SUITE_THRESHOLD = "threshold", "suite_threshold"
@@ -77,7 +77,7 @@ def thresholds_of(
     if unknown := [label for label in given if label not in labels]:
         raise ValueError(
             f"threshold names {listed(unknown)}, not found along {across!r}: "
-            f"{listed(labels, 5)}; `...` stands for all others"
+            f"{listed(labels, 5)}; `...` stands for all others{nearest(unknown[0], labels)}"
         )
     return xr.Variable(
         (across,), [given.get(label, rest) for label in labels] or [rest]

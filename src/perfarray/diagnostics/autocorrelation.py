@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import ITERATION, plural
+from perfarray.conventions import plural
 from perfarray.diagnostics.ordering import in_order
 from perfarray.numerics import dependence
 from perfarray.numerics.dependence import LEAST, LEAST_RANKED, Scores
@@ -24,7 +24,7 @@ from perfarray.timings.validation import check_count
 def autocorrelation(
     times: Data,
     *,
-    dim: str = ITERATION,
+    dim: str | None = None,
     max_lag: int | None = None,
     order: str | None = None,
     levels: str | tuple[str, ...] | None = None,
@@ -36,8 +36,8 @@ def autocorrelation(
     ----------
     times : DataArray or Dataset
         Timings; levels inside `dim` are averaged, repetitions outside it are series.
-    dim : str
-        The repetitions whose order counts.
+    dim : str, optional
+        The repetitions whose order counts; default: `iteration`, else the only level.
     max_lag : int, optional
         The largest distance. Default: 10, or 10 log10(n).
     order : str, optional
@@ -81,7 +81,7 @@ def autocorrelation(
     [1.0, 0.5, 0.0]
     """
     series = in_order(times, dim, levels, metric, order)
-    data, size = series.data, series.data.array.sizes[dim]
+    data, dim, size = series.data, series.dim, series.data.array.sizes[series.dim]
     if max_lag is None:
         n_lags = min(size - 1, max(10, math.floor(10 * math.log10(max(size, 1)))))
     else:

@@ -2,7 +2,6 @@
 
 import xarray as xr
 
-from perfarray.conventions import ITERATION
 from perfarray.diagnostics.autocorrelation import autocorrelation
 from perfarray.diagnostics.ordering import in_order
 from perfarray.diagnostics.steadiness import steady_state
@@ -42,7 +41,7 @@ def sequence(times: Data, *, metric: str | None = None, steady: bool = False) ->
 def lagged(
     times: Data,
     *,
-    dim: str = ITERATION,
+    dim: str | None = None,
     lag: int = 1,
     order: str | None = None,
     metric: str | None = None,
@@ -52,6 +51,7 @@ def lagged(
     Their pooled `correlation` is that inside the series.
     """
     series, distance = in_order(times, dim, None, metric, order), check_count(lag, "lag")
+    dim = series.dim
     array = (
         series.data.array.mean(series.inner, keep_attrs=True) if series.inner else series.data.array
     )

@@ -6,9 +6,17 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import LEVELS
+from perfarray.conventions import ITERATION, LEVELS
 from perfarray.numerics.types import Integers
-from perfarray.timings.resolve import Data, Timings, check_dim, check_names, choose_metric, resolve
+from perfarray.timings.resolve import (
+    Data,
+    Timings,
+    check_dim,
+    check_levels,
+    check_names,
+    choose_metric,
+    resolve,
+)
 from perfarray.timings.validation import listed
 
 # Coordinates along the dim in question that hold the time of a measurement, beside those of kind
@@ -30,15 +38,29 @@ class Series(NamedTuple):
     order: str
     positions: Integers
 
+    @property
+    def dim(self) -> str:
+        """The dim whose repetitions have an order."""
+        return self.data.levels[len(self.outer)]
+
 
 def in_order(
-    times: Data, dim: str, levels: str | tuple[str, ...] | None, metric: Any, order: str | None
+    times: Data,
+    dim: str | None,
+    levels: str | tuple[str, ...] | None,
+    metric: Any,
+    order: str | None,
 ) -> Series:
     """Choose the metric and the nest, and sort the repetitions along `dim`.
 
-    `dim` is the outermost level if it is not a usual one.
+    `dim` is the outermost level if it is not a usual one. Default: `iteration`, or the only level.
     """
     array = choose_metric(times, metric, levels or dim)
+    if dim is None:
+        nest = check_levels(array, levels)
+        if ITERATION not in nest and len(nest) > 1:
+            raise ValueError(f"Which repetitions have an order? Say so with dim=: {listed(nest)}")
+        dim = ITERATION if ITERATION in nest else nest[0]
     check_dim(array, dim)
     if levels is None and dim not in LEVELS:
         levels = (dim, *(level for level in LEVELS if level in array.dims))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import HIGHER, ITERATION, plural
+from perfarray.conventions import HIGHER, plural
 from perfarray.diagnostics.numerics.steady import (
     ABSENT,
     LEAST,
@@ -32,7 +32,7 @@ INCONSISTENT = "inconsistent"  # the kind of a cell whose series are of differen
 def steady_state(
     times: Data,
     *,
-    dim: str = ITERATION,
+    dim: str | None = None,
     tolerance: float = 0.01,
     share: float = 0.25,
     penalty: float = 10.0,
@@ -45,8 +45,9 @@ def steady_state(
     ----------
     times : DataArray or Dataset
         Timings; levels inside `dim` are averaged, repetitions outside it are series.
-    dim : str
-        The repetitions, in the order of a time stamp, else as stored.
+    dim : str, optional
+        The repetitions, in the order of a time stamp, else as stored; default: `iteration`, else
+        the only level.
     tolerance : float
         The largest relative difference from the last segment's mean.
     share : float
@@ -95,7 +96,7 @@ def steady_state(
             "number above 0"
         )
     series = in_order(times, dim, levels, metric, None)
-    data, outer = series.data, series.outer
+    data, dim, outer = series.data, series.dim, series.outer
     labels = (
         data.array[dim].values
         if data.array[dim].dtype.kind in "iuf"

@@ -12,6 +12,7 @@ from perfarray.mixtures.numerics.metrics import (
 from perfarray.mixtures.systems import Runs, resolve_systems
 from perfarray.timings.apply import outputs
 from perfarray.timings.comparable import check_systems
+from perfarray.timings.labels import only_comparable_dim
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.resolve import check_dim
 from perfarray.timings.streams import Rng
@@ -208,7 +209,7 @@ def prob_faster(
 def prob_fastest(
     times: Runs,
     *,
-    dim: str,
+    dim: str | None = None,
     ties: str = "strict",
     runs: int = 1,
     method: str = "empirical",
@@ -225,8 +226,8 @@ def prob_fastest(
 
     Parameters
     ----------
-    dim : str
-        The dim whose labels are the systems.
+    dim : str, optional
+        The dim whose labels are the systems; default: the only one that can be.
     ties : {"strict", "half"}
         Whether a tie for the first place counts for none of the systems, or is shared alike by
         those that tie.
@@ -274,7 +275,7 @@ def prob_fastest(
         value=value,
     )
     array, nest = systems.data.array, systems.data.levels
-    check_dim(array, dim)
+    dim = only_comparable_dim(array, nest) if dim is None else check_dim(array, dim)
     if dim in nest or array.sizes[dim] < 2:
         raise ValueError(
             f"dim={dim!r}: give a dim with two or more systems that is not one of the levels {nest}"

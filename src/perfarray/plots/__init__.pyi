@@ -22,6 +22,7 @@ from .machines.principal_components import principal_components as principal_com
 from .mixtures.fits import mixture as mixture
 from .mixtures.modes import mode_origins as mode_origins
 from .mixtures.modes import modes as modes
+from .mixtures.points import runs as runs
 from .mixtures.runs import overlay as overlay
 from .mixtures.runs import violin as violin
 from .pictures import PICTURES as PICTURES

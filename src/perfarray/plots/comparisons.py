@@ -323,7 +323,10 @@ def _far_apart(result: xr.Dataset, log: bool) -> bool:
 
 
 def _each_pair_once(result: xr.Dataset) -> xr.Dataset:
-    """Put each pair of labels once along one dim `pair`: the later label over the earlier."""
+    """Put each pair of labels once along one dim `pair`: the later label over the earlier.
+
+    A single pair is a comparison with one baseline.
+    """
     names = result["baseline"].values.tolist() if "baseline" in result["estimate"].dims else []
     dim = next(
         (
@@ -342,6 +345,8 @@ def _each_pair_once(result: xr.Dataset) -> xr.Dataset:
         for j, baseline in enumerate(names)
         if candidate != baseline and not (candidate in names[:j] and baseline in labels)
     ]
+    if len(pairs) == 1:
+        return result.isel({dim: [pairs[0][0]], "baseline": pairs[0][1]})
     numerators, denominators = (
         xr.DataArray([pair[side] for pair in pairs], dims="pair") for side in (0, 1)
     )

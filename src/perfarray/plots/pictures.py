@@ -65,7 +65,7 @@ def draw(result: xr.Dataset, ax: Axes | None = None, **keywords: Any) -> Axes:
         came = "an object without the attr 'result'" if name is None else f"a result of {name!r}"
         raise ValueError(
             f"no picture for {came}; there is one for the results of {', '.join(PICTURES)}"
-            " (timings are drawn by plot.run_sequence(), plot.variance_components() and "
+            " (timings are drawn by plot(), plot.run_sequence(), plot.variance_components() and "
             "plot.intervals(baseline))"
         )
     if keywords.get("kind") == "strip":

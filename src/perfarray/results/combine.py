@@ -1,6 +1,6 @@
 """Results of several methods combined in one Dataset."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any
 
@@ -15,14 +15,17 @@ from perfarray.timings.notes import Note, notes, with_notes
 RESULTS = "results"
 
 
-def combine(results: Mapping[str, xr.Dataset | xr.DataArray | FittedModel]) -> xr.Dataset:
+def combine(
+    results: Mapping[str, xr.Dataset | xr.DataArray | FittedModel]
+    | Iterable[xr.Dataset | xr.DataArray | FittedModel],
+) -> xr.Dataset:
     """Combine results of several methods in one Dataset.
 
     Parameters
     ----------
-    results : mapping of str to Dataset, DataArray or result
+    results : mapping of str to Dataset, DataArray or result; or several of these
         What functions of this package returned, by the name that is to stand before the names of
-        its variables.
+        its variables; default: the name of the function.
 
     Returns
     -------
@@ -46,7 +49,11 @@ def combine(results: Mapping[str, xr.Dataset | xr.DataArray | FittedModel]) -> x
     >>> new = perfarray.combine({"mean": mean, "ratio": ratio}).sel(version="new")
     >>> new["mean_estimate"].item(), round(new["ratio_estimate"].item(), 3)
     (9.05, 0.9)
+    >>> perfarray.combine([mean, ratio]).sel(version="new")["mean_interval_estimate"].item()
+    9.05
     """
+    if not isinstance(results, Mapping) or isinstance(results, xr.Dataset):
+        results = _by_function(results)
     wrong = [name for name in results if not isinstance(name, str) or not name.isidentifier()]
     if wrong or not results:
         raise ValueError(
@@ -99,6 +106,23 @@ def combine(results: Mapping[str, xr.Dataset | xr.DataArray | FittedModel]) -> x
         .assign_attrs(attrs | {"result": "combine", RESULTS: " ".join(results)}),
         *all_notes,
     )
+
+
+def _by_function(
+    results: Iterable[xr.Dataset | xr.DataArray | FittedModel],
+) -> dict[str, xr.Dataset]:
+    """Return results by the name of their function."""
+    if isinstance(results, xr.DataArray | xr.Dataset | FittedModel):
+        raise ValueError("combine takes several results, as in [a, b] or {'mean': a, 'ratio': b}")
+    datasets: dict[str, xr.Dataset] = {}
+    for data in map(as_dataset, results):
+        name = str(data.attrs.get("result", "this"))
+        if name in datasets:
+            raise ValueError(
+                f"two results are of {name}. Name them, as in {{'first': a, 'second': b}}"
+            )
+        datasets[name] = data
+    return datasets
 
 
 def parts_of(combined: xr.Dataset) -> dict[str, xr.Dataset]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BY_PVALUE, CENSORED, LOWER, OTHER_SPREAD, SECONDS, plural
+from perfarray.conventions import BY_PVALUE, CENSORED, LOWER, OTHER_SPREAD, SECONDS, UNKNOWN, plural
 from perfarray.results import words
 from perfarray.results.words import (
     FROM_ZERO,
@@ -86,7 +86,8 @@ def changes_columns(data: xr.Dataset) -> Columns:
         )
     if "pvalue" in data.data_vars and "verdict" not in data.data_vars:
         columns["p"] = lambda cell: probability(cell["pvalue"])
-    columns |= {"verdict": lambda cell: str(cell["verdict"])} if "verdict" in data.data_vars else {}
+    if "verdict" in data.data_vars:
+        columns["verdict"] = lambda cell: str(cell["verdict"]).replace(UNKNOWN, NOTHING)
     return columns | {N: _count if "paired" in data.attrs else _counts_of_sides}
 
 
@@ -111,7 +112,8 @@ def _change(cell: Cell, better: str, bound: Mapping[str, str], threshold: float)
     if _is_from_zero(cell):
         return FROM_ZERO
     kind = cell.get("kind", "bounded")
-    mark = "" if cell.get("interval_agrees", True) else f" {BY_PVALUE}"
+    agrees = cell.get("interval_agrees", True) or math.isnan(cell["estimate"])
+    mark = "" if agrees else f" {BY_PVALUE}"
     mark += f" {OTHER_SPREAD}" if cell.get("spread_changed", False) else ""
     if kind in bound and not math.isnan(cell["estimate"]):
         return f"{bound[kind]}{words.ratio(cell['estimate'])} ({words.between(*_open(cell))}){mark}"
@@ -130,11 +132,15 @@ def _open(cell: Cell) -> tuple[str, str]:
 
 
 def _candidate(data: xr.Dataset) -> str:
-    """Return the label of the only candidate, else "candidate"."""
+    """Return the label of the only candidate, else "candidate".
+
+    Combined with other results, the baseline has a row without an answer.
+    """
     dim = str(data.attrs.get("dim", ""))
-    return (
-        str(data[dim].values[0]) if dim in data.coords and data.sizes.get(dim) == 1 else "candidate"
-    )
+    if dim not in data["estimate"].dims or dim not in data.coords:
+        return "candidate"
+    labels = data["estimate"].dropna(dim, how="all")[dim] if data.sizes[dim] > 1 else data[dim]
+    return str(labels.values[0]) if labels.size == 1 else "candidate"
 
 
 def intervals_columns(data: xr.Dataset) -> Columns:

@@ -28,6 +28,11 @@ class FittedModel:
     # Dims that cannot be selected from
     WHOLE: ClassVar[tuple[str, ...]] = ()
 
+    @property
+    def perf(self) -> Any:
+        """What every result has: `perf.table()`, `perf.notes()`, `perf.plot()`."""
+        return self.dataset.perf
+
     def to_dataset(self) -> xr.Dataset:
         """Return the estimates as labelled arrays, which can be stored in netCDF and Zarr.
 

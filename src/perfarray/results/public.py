@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from numbers import Number
@@ -19,6 +20,7 @@ from perfarray.conventions import METRIC
 from perfarray.results.models import FittedModel
 from perfarray.results.reserved import aside_of_answer, renamed_note
 from perfarray.timings.declared import declared_arguments
+from perfarray.timings.labels import sides_of_comparison
 from perfarray.timings.notes import Note, add_notes
 from perfarray.timings.validation import listed
 
@@ -123,6 +125,7 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
         parameter.name for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY
     ]
     of_data = positional and {*LABELLED, pd.DataFrame}.intersection(kinds[positional[0]])
+    needs_baseline = defaults.get("baseline") is inspect.Parameter.empty
     removed = REMOVED.keys() - kinds.keys()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         # Other keywords are those of the method that is studied, which checks them itself.
@@ -136,14 +139,28 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
             )
         if not of_data:
             return function(*args, **kwargs)
-        arguments = dict(zip(positional, args, strict=False)) | kwargs
+        if not args and positional[0] not in kwargs:
+            raise TypeError(f"{function.__name__}() needs {EXPECTED.get(positional[0], TIMINGS)}")
+        args = args or (kwargs.pop(positional[0]),)
+        arguments, data = dict(zip(positional, args, strict=False)) | kwargs, args[0]
+        if isinstance(data, xr.Dataset) and type(data) is not xr.Dataset and not data.data_vars:
+            # A node of a DataTree that holds nothing but nodes; xarray maps functions over these,
+            # too, as a subclass of Dataset that has no public name.
+            return xr.Dataset()
         for name, value in arguments.items():
             if name == positional[0]:
                 _check_data(value, name, kinds[name])
             elif name in kinds and value is not defaults[name]:
                 _check_argument(name, value, kinds[name])
-        declared = declared_arguments(arguments.get(positional[0]), arguments, [*kinds])
+        if "pint" in sys.modules:  # else nothing holds quantities, and no file is read for them
+            args = tuple(map(dequantified, args))
+            kwargs = {name: dequantified(value) for name, value in kwargs.items()}
+            arguments = dict(zip(positional, args, strict=False)) | kwargs
+        declared = declared_arguments(args[0], arguments, [*kinds])
         kwargs, arguments = kwargs | declared, arguments | declared
+        if needs_baseline and "baseline" not in arguments:
+            sides = _sides_text(args[0], arguments.get("levels"), arguments.get("dim"))
+            raise TypeError(f"{function.__name__}() needs a baseline. {sides}")
         names = [*positional, *("" for _ in args[len(positional) :])]
         stacked = stacked_dims(arguments.values())
         if stacked:
@@ -161,6 +178,13 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
     # Pickle finds the function by its public address.
     checked.__module__, checked.__qualname__ = "perfarray", function.__name__
     return checked
+
+
+def _sides_text(data: Any, levels: Any, dim: Any) -> str:
+    """Write which labels of data can be compared."""
+    if isinstance(data, FittedModel):
+        return sides_of_comparison(data.dataset, data.WHOLE, dim)
+    return sides_of_comparison(data, levels, dim)
 
 
 def _types(annotation: Any) -> tuple[type, ...]:
@@ -255,6 +279,27 @@ def _described(value: Any) -> str:
         if isinstance(value, (*LABELLED, np.ndarray, pd.DataFrame, pd.Series))
         else repr(value)
     )
+
+
+def dequantified(value: Any) -> Any:
+    """Return data in which quantities (of pint) are numbers with their unit as the attr `units`."""
+    if not isinstance(value, LABELLED):
+        return value
+    is_array = isinstance(value, xr.DataArray)
+    data = value.to_dataset(name="quantities") if is_array else value
+    numbers = {
+        name: (
+            variable.dims,
+            variable.data.magnitude,
+            variable.attrs | {"units": format(variable.data.units, "~") or "1"},
+        )
+        for name, variable in data.variables.items()
+        if name not in data.xindexes and hasattr(variable.data, "magnitude")
+    }
+    if not numbers:
+        return value
+    data = data.assign(numbers)
+    return data["quantities"].rename(value.name) if is_array else data
 
 
 def stacked_dims(values: Iterable[Any]) -> dict[Hashable, list[str]]:

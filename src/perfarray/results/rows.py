@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -10,7 +11,8 @@ import xarray as xr
 
 from perfarray.numerics.types import Integers, Mask
 from perfarray.results.pages import escape_html, html_table
-from perfarray.results.printed import grid_of
+from perfarray.results.printed import grid_of, markdown_table, quoted_lines
+from perfarray.timings.validation import number_of
 
 
 class Places(NamedTuple):
@@ -57,10 +59,47 @@ class Table(pd.DataFrame):
         return "\n".join([rows, *self.sentences()])
 
     def _repr_html_(self) -> str:
-        """Write the same for notebooks."""
+        """Write the same for notebooks, and folded below it the notes that a warning told."""
         grid = grid_of(self)
         lines = [*grid.remarks, *self.sentences()]
-        return html_table(grid) + "".join(f"<div>{escape_html(line)}</div>" for line in lines)
+        warned = [note for note in self.attrs.get("notes", ()) if note not in lines]
+        below, folded = (
+            "".join(f"<div>{escape_html(line)}</div>" for line in part) for part in (lines, warned)
+        )
+        title = f"<summary>{number_of(len(warned), 'note')}</summary>"
+        return html_table(grid) + below + (f"<details>{title}{folded}</details>" if folded else "")
+
+    def to_markdown(self, buf: Any = None, **keywords: Any) -> Any:
+        """Write Markdown, with the sentences and notes below.
+
+        Parameters
+        ----------
+        buf : path or file, optional
+            Where to write; default: the text is returned.
+        **keywords
+            With any, pandas writes the table alone, for which it needs `tabulate`.
+
+        Returns
+        -------
+        str or None
+        """
+        if keywords:
+            return super().to_markdown(buf, **keywords)
+        grid = grid_of(self)
+        lines = [*grid.remarks, *self.sentences()]
+        lines += [note for note in self.attrs.get("notes", ()) if note not in lines]
+        text = "\n\n".join([markdown_table(grid), *quoted_lines(lines)])
+        if buf is None:
+            return text
+        if hasattr(buf, "write"):
+            buf.write(text)
+        else:
+            Path(buf).write_text(text, encoding="utf-8")
+        return None
+
+    def to_latex(self, buf: Any = None, **keywords: Any) -> Any:
+        """Write LaTeX as pandas does, with `%` and other special characters escaped."""
+        return super().to_latex(buf, **({"escape": True} | keywords))
 
     def sentences(self) -> list[str]:
         """Return what stands below the table: of the notes those that no warning told."""

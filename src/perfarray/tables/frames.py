@@ -123,6 +123,12 @@ def to_timings(
             "the table has a column twice: "
             f"{listed(flat.columns[flat.columns.duplicated()].unique())}; rename or remove one"
         )
+    for name, dtype in flat.dtypes.items():
+        if hasattr(dtype, "units"):  # of pint: a silent conversion would take ms for seconds
+            raise ValueError(
+                f"column {name!r} holds quantities in {dtype.units}; give its numbers "
+                f"(frame[{name!r}].pint.m) and units={format(dtype.units, '~')!r}"
+            )
     if value is None:
         flat, value, units = _recognised(flat, units, dims)
     elif units == SECONDS:

@@ -3,13 +3,15 @@
 import math
 import re
 from collections.abc import Callable, Hashable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from perfarray.timings.validation import listed
+from perfarray.conventions import BENCHMARK, LEVELS
+from perfarray.timings.validation import listed, nearest
 
 # A label that may be meant as a number
 NUMBER = re.compile(r"-?\d+(?:\.\d*)?")
@@ -23,7 +25,9 @@ BRACES = re.compile(r"\{([^{}]*)\}")
 def compared_labels(array: xr.DataArray, dim: str, nest: Sequence[str]) -> list[Any]:
     """Return the labels of the dim compared; raise where there is none, and where it is a level."""
     if dim not in array.dims:
-        raise ValueError(f"dim {dim!r} not found; the array has dims {array.dims}")
+        raise ValueError(
+            f"dim {dim!r} not found; the array has dims {array.dims}{nearest(dim, array.dims)}"
+        )
     if dim in nest:
         raise ValueError(
             f"dim {dim!r} is a level of the nest {nest}; a comparison is over a dim that is "
@@ -40,6 +44,7 @@ def dim_with(
     if label_meant(label, labels) is None:
         raise ValueError(
             f"label {label!r} not found along {dim!r}; its labels are {listed(labels)}"
+            f"{nearest(label, labels)}"
         )
     return dim, labels
 
@@ -57,10 +62,50 @@ def find_dim(array: xr.DataArray, label: object, levels: Sequence[str]) -> tuple
         raise ValueError(
             f"label {label!r} is found along several dims ({listed(holders)}); say which with dim="
         )
-    listing = "; ".join(f"{dim}: {listed(along)}" for dim, along in labels.items()) or "none"
     raise ValueError(
-        f"label {label!r} not found along any dim that is not a level; those dims and labels "
-        f"are {listing}"
+        f"No label {label!r}. {sides_of_comparison(array, levels)}"
+        f"{nearest(label, chain.from_iterable(labels.values()))}"
+    )
+
+
+def comparable_labels(
+    times: xr.DataArray | xr.Dataset, levels: str | Sequence[str] | None = None
+) -> dict[str, list[Any]]:
+    """Return the dims that can be compared, with their labels; benchmarks if there is no other."""
+    repeated = {*LEVELS, *([levels] if isinstance(levels, str) else levels or ())}
+    labels = {
+        str(dim): labels_along(times, dim)
+        for dim, size in times.sizes.items()
+        if size > 1 and dim not in repeated
+    }
+    return {dim: along for dim, along in labels.items() if dim != BENCHMARK} or labels
+
+
+def sides_of_comparison(
+    times: xr.DataArray | xr.Dataset,
+    levels: str | Sequence[str] | None = None,
+    dim: str | None = None,
+) -> str:
+    """Write which labels can be compared, of all dims or of one, without the final stop."""
+    labels = comparable_labels(times, levels)
+    labels = {dim: labels[dim]} if dim in labels else labels
+    if not labels:
+        return "No dim has two labels to compare"
+    listing = "; ".join(f"{dim} {listed(along)}" for dim, along in labels.items())
+    return f"You can compare with: {listing}"
+
+
+def only_comparable_dim(
+    times: xr.DataArray | xr.Dataset, levels: str | Sequence[str] | None = None
+) -> str:
+    """Return the only dim that can be compared; raise where there is none or several."""
+    dims = [*comparable_labels(times, levels)]
+    if len(dims) == 1:
+        return dims[0]
+    raise ValueError(
+        f"Which dim is compared? Say so with dim=: {listed(dims)}"
+        if dims
+        else f"No dim has two labels to compare; the array has dims {tuple(times.dims)}"
     )
 
 
@@ -147,7 +192,7 @@ def labels_like(patterns: str | Sequence[str], labels: Sequence[Any], argument: 
         if not texts:
             raise ValueError(
                 f"{argument}={pattern!r} is no label, and no label is like it. The labels are "
-                f"{listed(labels)}"
+                f"{listed(labels)}{nearest(pattern, labels)}"
             )
         matching += texts
     return [label for label in labels if label in matching]

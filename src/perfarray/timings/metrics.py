@@ -9,7 +9,7 @@ import xarray as xr
 
 from perfarray.conventions import LOWER, METRIC, UNKNOWN
 from perfarray.timings.notes import collecting_notes, with_notes
-from perfarray.timings.resolve import Data, check_names, choose_metric
+from perfarray.timings.resolve import Data, check_names, choose_metric, metrics_of
 from perfarray.timings.streams import one_key
 
 P = ParamSpec("P")
@@ -83,3 +83,11 @@ def concat_results(results: Sequence[Told], dim: str, labels: Sequence[str]) -> 
 def single_metric(times: Any, metric: str) -> Any:
     """Return a Dataset with one metric, so that empty cells of others are not reported."""
     return times[[metric]] if isinstance(times, xr.Dataset) and metric in times else times
+
+
+def are_measurements(data: xr.DataArray | xr.Dataset) -> bool:
+    """Return whether data hold measurements, rather than a result."""
+    if isinstance(data, xr.DataArray):
+        data = xr.Dataset({"array": data.variable}, attrs=data.attrs)
+    attrs = [data.attrs, *(variable.attrs for variable in data.data_vars.values())]
+    return not any("result" in held for held in attrs) and bool(metrics_of(data))

@@ -46,7 +46,7 @@ from perfarray.timings.marks import (
 )
 from perfarray.timings.notes import Note
 from perfarray.timings.repeated import units_of_cells
-from perfarray.timings.validation import check_choice, listed
+from perfarray.timings.validation import check_choice, listed, nearest
 from perfarray.timings.values import check_direction, check_limits, direction_by_name, measurable
 from perfarray.timings.zeros import ZEROS, Positive, without_zeros, zeros_note
 
@@ -202,7 +202,10 @@ def choose_metric(
     elif not isinstance(metric, str):
         raise ValueError(f"metric={metric!r}: give one name here")
     elif metric not in times.data_vars:
-        raise ValueError(f"metric {metric!r} not found; the Dataset has {listed(times.data_vars)}")
+        raise ValueError(
+            f"metric {metric!r} not found; the Dataset has {listed(times.data_vars)}"
+            f"{nearest(metric, times.data_vars)}"
+        )
     array = times[metric]
     of_dataset = {
         name: times.attrs[name] for name in ("shared_levels", FORMAT) if name in times.attrs
@@ -480,7 +483,8 @@ def check_dim(array: xr.DataArray | xr.Dataset, dim: object, role: str = "dim") 
     if not isinstance(dim, str) or dim not in array.dims:
         renamed = f". {dim!r} is called 'data_{dim}' here" if f"data_{dim}" in array.dims else ""
         raise ValueError(
-            f"{role} {dim!r} not found; the array has dims {tuple(array.dims)}{renamed}"
+            f"{role} {dim!r} not found; the array has dims {tuple(array.dims)}"
+            f"{renamed or nearest(dim, array.dims)}"
         )
     return dim
 

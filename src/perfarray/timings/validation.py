@@ -14,6 +14,21 @@ def listed(names: Iterable[object], limit: int = 10) -> str:
     return f"{text} and {len(names) - limit} more" if len(names) > limit else text
 
 
+def nearest(name: object, names: Iterable[object]) -> str:
+    """Write which name may be meant, to end a message; nothing where none is like it.
+
+    Examples
+    --------
+    >>> nearest("verison", ["benchmark", "version"]), nearest("GCC", ["gcc"]), nearest("x", ["old"])
+    (". Did you mean 'version'?", ". Did you mean 'gcc'?", '')
+    """
+    from difflib import get_close_matches
+
+    names_by_text = {str(candidate).casefold(): candidate for candidate in names}
+    matches = get_close_matches(str(name).casefold(), names_by_text, n=1)
+    return f". Did you mean {listed([names_by_text[matches[0]]])}?" if matches else ""
+
+
 def number_of(number: int, noun: str) -> str:
     """Write a number of things: `1 run`, `2 runs`, `2 means of executions`."""
     singular, of, owner = noun.partition(" of ")
@@ -23,7 +38,10 @@ def number_of(number: int, noun: str) -> str:
 def check_choice(value: object, name: str, choices: Sequence[object]) -> None:
     """Raise unless `value` is one of `choices`."""
     if not isinstance(value, Hashable) or value not in choices:
-        raise ValueError(f"{name}={value!r} is not known; choose one of {listed(choices)}")
+        raise ValueError(
+            f"{name}={value!r} is not known; choose one of {listed(choices)}"
+            f"{nearest(value, choices)}"
+        )
 
 
 def accepts(function: Callable[..., Any], *args: object, **kwargs: object) -> bool:

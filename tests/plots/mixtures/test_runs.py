@@ -115,6 +115,67 @@ def test_violins_that_differ_too_much_are_relative(samples, names):
     assert [line.get_ydata()[0] for line in times.perf.plot.violin(relative=False).lines] == medians
 
 
+def versions(n_versions, n_benchmarks=3, scale=10.0):
+    """Return runs of benchmarks a factor apart; each version takes 5 % longer than the one before;
+    rows of the array are versions."""
+    noise = np.random.default_rng(1).normal(1, 0.01, (n_versions, n_benchmarks, 30))
+    factors = (
+        1.05 ** np.arange(n_versions)[:, None, None] * scale ** np.arange(n_benchmarks)[:, None]
+    )
+    labels = {
+        "version": [f"v{number}" for number in range(n_versions)],
+        "benchmark": [f"b{number}" for number in range(n_benchmarks)],
+    }
+    dims = ("version", "benchmark", "execution")
+    return xr.DataArray(noise * factors, labels, dims, "time", {"units": "s"})
+
+
+@pytest.mark.parametrize("n_versions", [2, 5])
+def test_versions_have_colours_and_one_scale(n_versions):
+    """Violins of a benchmark stand together, divided by the median of the first version, which
+    stands under its name; so versions are compared by eye."""
+    times = versions(n_versions)
+    ax = times.perf.plot.violin()
+    median = times.quantile(0.5, "execution", method="inverted_cdf").transpose("benchmark", ...)
+    medians = [line.get_ydata()[0] for line in ax.lines]
+    np.testing.assert_allclose(medians, (median / median.isel(version=0)).values.ravel())
+    assert ax.get_ylabel() == "time / median of v0"
+    assert [name.split("\n")[0] for name in columns(ax)] == ["b0", "b1", "b2"]
+    assert legend(ax) == [*times["version"].values, "quartiles", "median"]
+    colours = {
+        area.get_label(): to_hex(area.get_facecolor()[0])
+        for area in ax.collections
+        if area.get_label() in times["version"]
+    }
+    assert len(set(colours.values())) == n_versions
+    absolute = times.perf.plot.violin(relative=False)
+    np.testing.assert_allclose(
+        [line.get_ydata()[0] for line in absolute.lines], median.values.ravel()
+    )
+
+
+def test_versions_far_apart_have_their_own_medians():
+    """On a common scale the violins of one would be lines; so without runs of the first version."""
+    times = versions(2)
+    for apart in (
+        times * xr.DataArray([1.0, 9.0], dims="version"),
+        times.where((times["version"] != "v0") | (times["benchmark"] != "b1")),
+    ):
+        ax = apart.assign_attrs(times.attrs).perf.plot.violin()
+        assert ax.get_ylabel() == "time / median"
+        assert {line.get_ydata()[0] for line in ax.lines} == {1.0}
+        assert len(columns(ax)) == 6
+
+
+def test_of_many_benchmarks_the_extremes_stand_together():
+    """Thirty of two versions have room, of five versions those that vary least and most."""
+    assert len(columns(versions(2, 30, 1.2).perf.plot.violin())) == 30
+    ax = versions(5, 30, 1.2).perf.plot.violin()
+    assert len(columns(ax)) == 14
+    assert "14 of 30: lowest and highest interquartile range" in title(ax)
+    assert ax.figure.get_figwidth() <= 16.5
+
+
 def test_many_violins_stand_closer_and_too_many_show_the_extremes():
     """Beyond sixteen names stand upright; beyond fifty the narrowest and the widest are drawn, and
     the title says so."""
