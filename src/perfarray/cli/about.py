@@ -95,10 +95,12 @@ def _scores(times: "xr.Dataset") -> "xr.DataArray | None":
 
 def _content(archive: str, times: "xr.Dataset", scores: "xr.DataArray | None") -> Iterator[str]:
     """Yield what an archive holds."""
+    from perfarray.results.words import labels_of
+
     yield f"{archive}: {times.attrs.get('format', 'timings')}"
     for dim in (str(dim) for dim in times.dims if dim not in LEVELS):
         labels = quoted(times[dim].values.tolist(), 4) if dim in times.coords else ""
-        yield f"  {counted(times.sizes[dim], dim)}: {labels}"
+        yield f"  {labels_of(dim, times.sizes[dim])}: {labels}"
     for name, values in _parameters(times).items():
         yield f"  parameter {name}: {quoted(values, 4)} (--dims {name}={name} makes it a dim)"
     nest = [counted(times.sizes[dim], dim) for dim in LEVELS if dim in times.sizes]

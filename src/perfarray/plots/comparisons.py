@@ -195,11 +195,8 @@ def _finish_ratios(
         if is_paired
         else compared(result, result["estimate"])
     )
-    better, threshold = (
-        str(result.attrs.get("better", LOWER)),
-        float(result.attrs.get("threshold", 0.0)),
-    )
-    texts = [_change(interval, better, threshold) + interval.mark for interval in intervals]
+    better, digits = str(result.attrs.get("better", LOWER)), words.ratio_digits(result)
+    texts = [_change(interval, better, digits) + interval.mark for interval in intervals]
     is_log = frame.ax.get_xscale() == "log"
     if is_log:
         write_changes(frame.ax.xaxis, better)
@@ -208,10 +205,10 @@ def _finish_ratios(
     return frame.finish(capitalized(title_parts), label, texts, "change")
 
 
-def _change(interval: IntervalMark, better: str, threshold: float) -> str:
+def _change(interval: IntervalMark, better: str, digits: int) -> str:
     if interval.bound:
-        return interval.bound + words.ratio(interval.estimate)
-    return words.change_alone(interval.estimate, interval.lower, interval.upper, better, threshold)
+        return interval.bound + words.ratio(interval.estimate, digits)
+    return words.change_alone(interval.estimate, interval.lower, interval.upper, better, digits)
 
 
 def _with_sensitivity(result: xr.Dataset) -> xr.Dataset:

@@ -7,6 +7,7 @@ import xarray as xr
 
 from perfarray.conventions import BETTER, LEVELS, LOWER, METRIC, plural
 from perfarray.results.kinds import functions_by_question
+from perfarray.results.words import labels_of
 from perfarray.timings.resolve import metrics_of
 from perfarray.timings.validation import listed
 
@@ -56,7 +57,7 @@ def _dims(data: xr.DataArray | xr.Dataset) -> list[str]:
     """Write the dims with their labels, and the nest of repetitions."""
     dims = [str(dim) for dim in data.dims if dim not in LEVELS]
     lines = [
-        f"  {data.sizes[dim]} {_noun(dim, data.sizes[dim])}: {listed(data[dim].values.tolist(), 4)}"
+        f"  {labels_of(dim, data.sizes[dim])}: {listed(data[dim].values.tolist(), 4)}"
         for dim in dims
     ]
     nest = [
