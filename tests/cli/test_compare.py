@@ -819,3 +819,25 @@ def test_the_only_answered_program_is_named_and_its_units_are_shown():
     results[1]["exit_codes"] = [0, 1, 0]
     Path("h.json").write_text(json.dumps({"results": results}))
     assert "n = 3 and 2 independent executions" in run("compare", "h.json", code=1).stdout
+
+
+def test_counts_of_instructions_decide_without_intervals():
+    """One run a side of an exact metric has a verdict, an exit code and no interval."""
+
+    def counted(path, instructions):
+        counts = {"Ir": {"metrics": {"Left": {"Int": instructions}}}}
+        total = {"summary": {"Callgrind": counts}}
+        profile = {"tool": "Callgrind", "summaries": {"parts": [], "total": total}}
+        keys = {"kind": "LibraryBenchmark", "benchmark_exe": "/e", "benchmark_file": "/b.rs"}
+        content = keys | {"module_path": "bench", "id": "short", "profiles": [profile]}
+        Path(path).write_text(json.dumps(content))
+        return path
+
+    old, new = counted("old.json", 1_000_000), counted("new.json", 1_001_000)
+    result = run("compare", old, new, code=1)
+    assert "1000000 -> 1001000  1.001x slower (exact)  slower" in result.stdout
+    assert "exact, without intervals; n = 1 independent execution on each side." in result.stdout
+    assert "1 compared: 1 slower, 0 faster, 0 equivalent, 0 inconclusive" in result.stdout
+    explained = run("compare", old, new, "--explain", "--threshold", "1%", code=0).stdout
+    assert "faster, slower: it differs beyond 1 %" in explained
+    assert "instructions is declared exact" in explained

@@ -190,7 +190,7 @@ def test_shares_and_probabilities():
     assert words.places_of_shares([0.2, 0.0], [0.68, 0.001]) == 1
     assert words.places_of_shares([0.002, 0.0], [0.004, 0.001]) == 2
     assert words.places_of_shares([math.nan], [math.nan]) == 0
-    assert words.percent_between(0.93, 0.88, 0.97, 1) == "93.0 % (88.0 to 97.0)"
+    assert words.percent_between(0.93, 0.88, 0.97, places=1) == "93.0 % (88.0 to 97.0)"
     assert (words.probability(1e-9), words.probability(0.0432), words.probability(0.5)) == (
         "< 0.0001",
         "0.043",

@@ -32,7 +32,16 @@ from perfarray.cli.reading import Sides, paths_read, read_sessions, read_sides, 
 from perfarray.cli.reruns import PlanFile, check_file, undecided, write_plan
 from perfarray.cli.tails import with_percentiles
 from perfarray.cli.thresholds import benchmarks_of, read_thresholds, with_given
-from perfarray.conventions import BENCHMARK, METRIC, OF_MACHINES, SESSION, TUNING, plural, singular
+from perfarray.conventions import (
+    BENCHMARK,
+    EXACT,
+    METRIC,
+    OF_MACHINES,
+    SESSION,
+    TUNING,
+    plural,
+    singular,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -353,7 +362,7 @@ def _beginnings(old: list[str], new: list[str]) -> str:
 def _outcome(verdicts: Comparison, counts: str) -> tuple[int, str]:
     rows = list(verdicts.named().values())
     all_rows = (*rows, *verdicts.suites)
-    if all(math.isnan(row["lower"]) for row in all_rows):
+    if all(math.isnan(row["lower"]) and row.get("kind") != EXACT for row in all_rows):
         needed = (
             f"more {plural(verdicts.unit)}"
             if any(row["n"] > 1 for row in rows)

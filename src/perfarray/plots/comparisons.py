@@ -6,7 +6,15 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from perfarray.conventions import BENCHMARK, BY_PVALUE, LOWER, TIME, level_of_intervals, percentage
+from perfarray.conventions import (
+    BENCHMARK,
+    BY_PVALUE,
+    EXACT,
+    LOWER,
+    TIME,
+    level_of_intervals,
+    percentage,
+)
 from perfarray.plots.figure import (
     capitalized,
     check_choice,
@@ -417,6 +425,8 @@ def _confidence(result: xr.Dataset, intervals: list[IntervalMark]) -> str:
     """Write the level of the bars, and why some points have none."""
     level, attrs = level_of_intervals(result), result.attrs
     bars = f"{level} confidence intervals" if level else "intervals"
+    if intervals and all(row.kind == EXACT for row in intervals if not row.is_empty):
+        bars = "exact, without intervals"
     notes, corrected = [], attrs.get("correction", "none") != "none"
     if corrected:
         requested_level = percentage(attrs["confidence_level"])
@@ -429,7 +439,7 @@ def _confidence(result: xr.Dataset, intervals: list[IntervalMark]) -> str:
         )
     notes += (
         ["hollow: one unit, no interval"]
-        if any(not row.segments() and np.isfinite(row.estimate) for row in intervals)
+        if any(row.lacks_interval and np.isfinite(row.estimate) for row in intervals)
         else []
     )
     notes += (

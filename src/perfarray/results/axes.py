@@ -42,7 +42,12 @@ def places(data: xr.Dataset) -> Columns:
     def place(number: int) -> Callable[[Cell], str]:
         column = (data[name].isel({COMPONENT: number}).values for name in names)
         digits = digits_of(*column)
-        return lambda cell: quantity_between(*(cell[name][number] for name in names), unit, digits)
+
+        def text(cell: Cell) -> str:
+            value, lower, upper = (cell[name][number] for name in names)
+            return quantity_between(value, lower, upper, unit, digits)
+
+        return text
 
     def title(number: int) -> str:
         explained = f" ({percent(float(shares[number]))})" if shares.ndim == 1 else ""

@@ -219,7 +219,8 @@ def stops(data: xr.Dataset) -> Columns:
         return bound_text if math.isnan(cell["required"]) else count(cell["required"])
 
     def interval(cell: Cell) -> str:
-        return quantity_between(*(cell[name] for name in names), unit, digits)
+        value, lower, upper = (cell[name] for name in names)
+        return quantity_between(value, lower, upper, unit, digits)
 
     def more(cell: Cell) -> str:
         number = cell["remaining"]
@@ -271,7 +272,7 @@ def thresholds(data: xr.Dataset) -> Columns:
     places = places_of_shares(data["threshold_lower"].values, data["threshold_upper"].values)
     return {
         "threshold": lambda cell: percent_between(
-            cell["threshold"], cell["threshold_lower"], cell["threshold_upper"], places
+            cell["threshold"], cell["threshold_lower"], cell["threshold_upper"], places=places
         ),
         "change seen": lambda cell: percent(cell["detectable_change"]),
         "sessions vary by": lambda cell: percent(cell["session_standard_deviation"]),

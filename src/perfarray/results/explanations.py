@@ -26,13 +26,18 @@ def explained(data: xr.Dataset) -> Columns:
     def limited(name: str, limits: str) -> Callable[[Cell], str]:
         names = (name, f"{limits}lower", f"{limits}upper")
         digits = digits_of(*(data[name].values for name in names))
-        return lambda cell: quantity_between(*(cell[name] for name in names), "1", digits)
+
+        def text(cell: Cell) -> str:
+            value, lower, upper = (cell[name] for name in names)
+            return quantity_between(value, lower, upper, "1", digits)
+
+        return text
 
     places = places_of_shares(data["explained_lower"].values, data["explained_upper"].values)
 
     columns: Columns = {
         "explains": lambda cell: percent_between(
-            cell["explained"], cell["explained_lower"], cell["explained_upper"], places
+            cell["explained"], cell["explained_lower"], cell["explained_upper"], places=places
         ),
         # Without predictive power it divides up noise.
         "influence": lambda cell: (

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BY_PVALUE, CENSORED, LOWER, OTHER_SPREAD, SECONDS, plural
+from perfarray.conventions import BY_PVALUE, CENSORED, EXACT, LOWER, OTHER_SPREAD, SECONDS, plural
 from perfarray.results import words
 from perfarray.results.words import (
     FROM_ZERO,
@@ -99,7 +99,9 @@ def _both(cell: Cell, sides: Sequence[str], units: str, digits: int) -> str:
     """Write both means or medians; a dash where stopped runs leave the ratio unknown."""
     if math.isnan(cell["estimate"]) and not _is_from_zero(cell):
         return NOTHING
-    return " -> ".join(words.quantities([cell[side] for side in sides], units, digits))
+    values, is_exact = [cell[side] for side in sides], cell.get("kind") == EXACT
+    write = words.whole_numbers if is_exact else words.quantities
+    return " -> ".join(write(values, units, digits))
 
 
 def _change(cell: Cell, better: str, bound: Mapping[str, str], digits: int) -> str:
@@ -157,7 +159,7 @@ def shares_columns(data: xr.Dataset) -> Columns:
     places = words.places_of_shares(data["lower"].values, data["upper"].values)
     return {
         "probability": lambda cell: words.percent_between(
-            cell["estimate"], cell["lower"], cell["upper"], places
+            cell["estimate"], cell["lower"], cell["upper"], places=places
         ),
         N: _count,
     }

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import BETTER, LEVELS, LOWER, METRIC, plural
+from perfarray.conventions import BETTER, EXACT, LEVELS, LOWER, METRIC, plural
 from perfarray.results.kinds import functions_by_question
 from perfarray.results.words import labels_of
 from perfarray.timings.resolve import metrics_of
@@ -45,10 +45,8 @@ def _metrics(data: xr.DataArray | xr.Dataset) -> list[str]:
         ]
     units = [str(array.attrs.get("units", "1")) for array in arrays]
     return [
-        (
-            f"{array.name or 'timings'}{'' if unit == '1' else f' in {unit}'}, "
-            f"{array.attrs.get(BETTER, LOWER)} is better"
-        )
+        f"{array.name or 'timings'}{'' if unit == '1' else f' in {unit}'}, "
+        f"{array.attrs.get(BETTER, LOWER)} is better{', exact' if array.attrs.get(EXACT) else ''}"
         for array, unit in zip(arrays, units, strict=True)
     ]
 

@@ -2,13 +2,15 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-import xarray as xr
+from perfarray.conventions import EXACT, HIGHER, SECONDS, plural
 
-from perfarray.conventions import HIGHER, SECONDS, plural
+if TYPE_CHECKING:  # the help of commands, which show durations, loads no arrays
+    import numpy.typing as npt
+    import xarray as xr
+
+    Numbers = float | npt.ArrayLike
 
 # The values of one cell of a result by variable, and its labels under `coords`
 Cell = Mapping[str, Any]
@@ -24,8 +26,8 @@ NOTHING = "-"
 # Changes of which one side is 0: of the first the ratio is 0, of the second there is none
 TO_ZERO, FROM_ZERO = "to 0", "from 0"
 
-# Words beside or instead of a change: of counts without noise, and of units that are all equal
-EXACT, NO_SPREAD, UNCHANGED = "exact", "no spread", "unchanged"
+# Words beside or instead of a change: of units that are all equal, and of a ratio that reads as 1
+NO_SPREAD, UNCHANGED = "no spread", "unchanged"
 
 # Numbers from here on, or below, are written with a power of ten
 BIG, TINY = 1e5, 1e-4
@@ -36,11 +38,14 @@ LEAST_DIGITS, MOST_DIGITS, ALL_DIGITS = 3, 5, 7
 # Values of one row that differ by this factor share no decimals
 FAR_APART = 10
 
-Numbers = float | npt.ArrayLike
-
 
 def digits_of(
-    estimate: Numbers, lower: Numbers, upper: Numbers, *, ratio: bool = False, threshold: float = 0
+    estimate: "Numbers",
+    lower: "Numbers",
+    upper: "Numbers",
+    *,
+    ratio: bool = False,
+    threshold: float = 0.0,
 ) -> int:
     """Return the digits of a column: the one rule for numbers beside their limits.
 
@@ -53,6 +58,8 @@ def digits_of(
     one unit and the same decimals. A ratio is read as a factor, which faster and slower share. The
     means beside a change have as many digits, in the smaller of both.
     """
+    import numpy as np
+
     values = np.stack([np.ravel(side).astype(float) for side in (estimate, lower, upper)])
     values = values[:, np.isfinite(values[0])]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -81,9 +88,12 @@ def digits_of(
 
 
 def column_digits(
-    data: xr.Dataset, *names: str, prefixes: Sequence[str] = ("",), **options: Any
+    data: "xr.Dataset", *names: str, prefixes: Sequence[str] = ("",), **options: Any
 ) -> int:
     """Return the digits of the column of an estimate and its limits, also those of suites."""
+    import numpy as np
+    import xarray as xr
+
     rows = [
         [variable.values.ravel() for variable in xr.broadcast(*columns)]
         for prefix in prefixes
@@ -94,7 +104,7 @@ def column_digits(
     return digits_of(*(np.concatenate(column) for column in zip(*rows, strict=True)), **options)
 
 
-def ratio_digits(data: xr.Dataset) -> int:
+def ratio_digits(data: "xr.Dataset") -> int:
     """Return the digits of all changes of a result: `digits_of` its benchmarks and suites.
 
     In a history, drifts are no changes.
@@ -103,6 +113,10 @@ def ratio_digits(data: xr.Dataset) -> int:
     threshold = "threshold" in data or float(data.attrs.get("threshold", 0.0))
     if "cause" in data:
         data = data[[*names]].where(data["cause"] != "drift")
+    for prefix in prefixes if "kind" in data else ():  # what has no limits is told from no change
+        if f"{prefix}kind" in data:
+            limit = data[f"{prefix}lower"].where(data[f"{prefix}kind"] != EXACT, 1.0)
+            data = data.assign({f"{prefix}lower": limit})
     return column_digits(data, *names, prefixes=prefixes, ratio=True, threshold=threshold)
 
 
@@ -185,6 +199,13 @@ def quantities(values: Sequence[float], units: str, digits: int = LEAST_DIGITS) 
     return [text if text == NOTHING else f"{text} {name}".strip() for text in texts]
 
 
+def whole_numbers(values: Sequence[float], units: str, digits: int) -> list[str]:
+    """Write counts in full; what is no whole number, or a time, as `quantities` does."""
+    if units == SECONDS or not all(map(float.is_integer, values)):
+        return quantities(values, units, digits)
+    return [f"{value:.0f} {'' if units == '1' else units}".strip() for value in values]
+
+
 def count(value: float) -> str:
     """Write a number of things."""
     if math.isinf(value):
@@ -256,17 +277,19 @@ def percent(share: float) -> str:
     return f"{100 * share:.2g} %" if abs(share) < 0.0995 else f"{100 * share:.0f} %"
 
 
-def places_of_shares(lower: Numbers, upper: Numbers) -> int:
+def places_of_shares(lower: "Numbers", upper: "Numbers") -> int:
     """Return the decimals of a column of percentages: those of its narrowest interval.
 
     At most 1; 2 where every row needs them.
     """
-    widths = np.ravel(100 * (np.asarray(upper) - lower))
+    import numpy as np
+
+    widths = np.ravel(100 * (np.asarray(upper, dtype=float) - np.asarray(lower, dtype=float)))
     needed = [decimals(width, 2) for width in widths[widths > 0]]
     return min(max(needed), max(1, min(needed))) if needed else 0
 
 
-def percent_between(share: float, lower: float, upper: float, places: int | None = None) -> str:
+def percent_between(share: float, lower: float, upper: float, *, places: int | None = None) -> str:
     """Write a share with its interval: `93 % (88 to 97)`.
 
     By default the decimals are those of a column of this row alone.
