@@ -16,6 +16,7 @@ from perfarray.results.combine import as_dataset
 from perfarray.results.kinds import KINDS
 from perfarray.results.layouts import PLAIN
 from perfarray.results.notebooks import MOST, register, view
+from perfarray.results.printed import grid_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 
@@ -437,3 +438,17 @@ def test_corrected_intervals_name_the_level_of_the_suite(times):
     corrected = times.perf.compare("old", correction="holm").perf.table().attrs["about"]
     assert re.search(r"9\d\.\d+ % .*intervals, of the suite 95 %", corrected), corrected
     assert "of the suite" not in times.perf.compare("old").perf.table().attrs["about"]
+
+
+def test_a_dim_has_the_name_that_its_user_gave_it():
+    """A dim `n` makes room for the number of units in the array, and is printed as `n`."""
+    times = perfarray.from_samples({10: [1.0, 1.1], 20: [2.0, 2.1], 40: [4.0, 4.2]}, dim="n")
+    assert "data_n" in times.dims
+    table = times.perf.compare(10).perf.table()
+    assert table.index.name == "data_n"
+    for text in (repr(table), table._repr_html_(), grid_of(table).titles[0]):
+        assert "data_n" not in text
+    assert grid_of(table).titles[0] == "n"
+    single = times.isel(data_n=[0, 1]).perf.compare(10).perf.table()
+    assert single.attrs["about"].startswith("n 20; 95 % intervals")
+    assert "n (3 labels): 10, 20, 40" in repr(times.perf)

@@ -26,6 +26,7 @@ from perfarray.conventions import (
     VALID,
     plural,
 )
+from perfarray.results.words import labels_of, own_name
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -95,8 +96,6 @@ def _scores(times: "xr.Dataset") -> "xr.DataArray | None":
 
 def _content(archive: str, times: "xr.Dataset", scores: "xr.DataArray | None") -> Iterator[str]:
     """Yield what an archive holds."""
-    from perfarray.results.words import labels_of
-
     yield f"{archive}: {times.attrs.get('format', 'timings')}"
     for dim in (str(dim) for dim in times.dims if dim not in LEVELS):
         labels = quoted(times[dim].values.tolist(), 4) if dim in times.coords else ""
@@ -252,12 +251,13 @@ def _commands(
             {} if of_machines else {f"components {path}{read_as}": "where the variation comes from"}
         )
         for dim, label in _comparisons(units):
+            name = own_name(dim)
             question = (
-                f"which {dim} {'are' if plural(dim) == dim else 'is'} faster, by how much, how sure"
+                f"which {name} {'are' if plural(dim) == dim else 'is'} faster, by how much, "
+                "how sure"
             )
-            commands[f"compare {path}{read_as} --dim {dim} --baseline {shlex.quote(label)}"] = (
-                question
-            )
+            baseline = f"--baseline {shlex.quote(label)}"
+            commands[f"compare {path}{read_as} --dim {name} {baseline}"] = question
     files_are = " --files-are session" if several_files else ""
     commands[f"compare {path} OTHER{read_as}{files_are}"] = "whether other timings are faster"
     if repeated and not of_machines:

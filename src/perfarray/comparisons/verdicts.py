@@ -24,7 +24,8 @@ from perfarray.comparisons.systems import Systems, describe_systems, resolve_sys
 from perfarray.comparisons.thresholds import (
     SUITE_THRESHOLD,
     THRESHOLD,
-    level_note,
+    median_runs,
+    settings_notes,
     threshold_note,
     thresholds_of,
     varies,
@@ -177,7 +178,7 @@ def compare_systems(
         attrs["family"] = corrected.attrs["family"]
     pair = systems.pair
     notes.append(threshold_note(options.threshold, pair.candidate.array, options.across))
-    notes.append(level_note(options.threshold, options.confidence_level))
+    notes += settings_notes(options.threshold, attrs, median_runs(result))
     notes += rounds_notes(times, baseline, pair, propose=options.pairs_possible)
     notes += [] if options.paired else [sequence_note(times, baseline, pair)]
     result = with_spread(result, pair, options.confidence_level)
@@ -228,8 +229,7 @@ def _judged(systems: Systems, options: Options, corrected: xr.Dataset | None) ->
     )
     if options.medians:  # limits of a difference are those of means
         result = result.drop_vars([*limits])
-    names = (THRESHOLD, SUITE_THRESHOLD)
-    for name, (array, _) in zip(names, groups["thresholds"], strict=False):
+    for name, (array, _) in zip((THRESHOLD, SUITE_THRESHOLD), groups["thresholds"], strict=False):
         result[name] = array.where(~pair.itself) if pair.baselines else array
     return with_labels(result, pair, across)
 

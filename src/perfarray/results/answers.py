@@ -20,7 +20,7 @@ from perfarray.results.models import FittedModel
 from perfarray.results.printed import CHANGED
 from perfarray.results.reserved import without_foreign_names
 from perfarray.results.rows import Places, Table
-from perfarray.results.words import Cell, Columns
+from perfarray.results.words import Cell, Columns, own_name
 from perfarray.timings.apply import LEVEL
 from perfarray.timings.notes import is_lazy, notes
 from perfarray.timings.validation import check_choice, listed
@@ -417,7 +417,7 @@ def _about(data: xr.Dataset, table: Table, single_result: xr.Dataset) -> str:
     }
     clauses = [
         str(label) if str(label).startswith(f"{dim} ") else f"{dim.replace('_', ' ')} {label}"
-        for dim, label in labels.items()
+        for dim, label in ((own_name(dim), label) for dim, label in labels.items())
     ]
     if kind.precision is not None:
         clauses += kind.precision(data)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from perfarray.conventions import EXACT, HIGHER, SECONDS, plural
+from perfarray.results.variables import COMPARED
 
 if TYPE_CHECKING:  # the help of commands, which show durations, loads no arrays
     import numpy.typing as npt
@@ -219,10 +220,19 @@ def count(value: float) -> str:
     )
 
 
+def own_name(dim: str) -> str:
+    """Return what the user calls a dim, which may have made room for a variable of answers.
+
+    `data_n` is `n`.
+    """
+    name = dim.removeprefix("data_")
+    return name if name in COMPARED.split() else dim
+
+
 def labels_of(dim: str, size: int) -> str:
     """Write how many labels a dim has: `2 versions`; a plural is a name, `threads (3 labels)`."""
-    if plural(dim) == dim:
-        return f"{dim} ({size} {'label' if size == 1 else 'labels'})"
+    if plural(dim) == dim or own_name(dim) != dim:
+        return f"{own_name(dim)} ({size} {'label' if size == 1 else 'labels'})"
     return f"{size} {dim if size == 1 else plural(dim)}"
 
 

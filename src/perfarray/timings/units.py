@@ -163,7 +163,7 @@ def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Return notes on cells with one unit, without values, and without spread."""
     n, lower, upper = (result.variables[name].values for name in ("n", "lower", "upper"))
     single_unit, no_value, no_spread = (
-        (n == 1) & np.isnan(lower) & np.not_equal(result.get("kind", ""), EXACT),
+        (n == 1) & np.isnan(lower) & np.not_equal(result.data_vars.get("kind", ""), EXACT),
         n == 0,
         (lower == upper) & (n > 1),
     )
