@@ -11,7 +11,7 @@ import xarray as xr
 import perfarray
 from method_calls import CALLS, FEW, OLD
 from perfarray.results import words
-from perfarray.results.answers import BATCH
+from perfarray.results.answers import BATCH, select_rows
 from perfarray.results.combine import as_dataset
 from perfarray.results.kinds import KINDS
 from perfarray.results.layouts import PLAIN
@@ -452,3 +452,17 @@ def test_a_dim_has_the_name_that_its_user_gave_it():
     single = times.isel(data_n=[0, 1]).perf.compare(10).perf.table()
     assert single.attrs["about"].startswith("n 20; 95 % intervals")
     assert "n (3 labels): 10, 20, 40" in repr(times.perf)
+
+
+def test_n_is_shown_where_rows_that_are_left_out_have_another():
+    """The legend of all rows says that `n` differs, so a table of some of them shows it."""
+    values = np.ones((2, 2, 5)) + 0.001 * np.arange(5)
+    values[1, 0] *= 1.2
+    values[:, 1, 4] = np.nan
+    coords = {"version": ["old", "new"], "machine": ["m1", "m2"]}
+    times = xr.DataArray(values, coords, ("version", "machine", "execution"), name="time")
+    result = times.perf.compare("old")
+    changed = select_rows(result, only_changes=True, equal_counts=False)
+    assert changed["n"].tolist() == ["5"]
+    alike = times.isel(execution=slice(4)).perf.compare("old")
+    assert "n" not in select_rows(alike, only_changes=True, equal_counts=False)
