@@ -221,7 +221,7 @@ def legend(comparison_rows: Comparison) -> list[str]:
         f"exact, without intervals; {sample}."
         if comparison_rows.is_exact
         else f"{comparison_rows.level} intervals{method_text}; {sample}.",
-        *_correction_legend(comparison_rows),
+        *([] if comparison_rows.is_exact else _correction_legend(comparison_rows)),
         *_prior_legend(comparison_rows),
         *_sessions_legend(comparison_rows),
         f"change: of the {statistic} {comparison_rows.metrics}{averaged}.",
