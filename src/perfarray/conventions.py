@@ -123,6 +123,9 @@ LOWER: Final = "lower"
 HIGHER: Final = "higher"
 # Attr: which direction is good
 BETTER: Final = "better"
+# Attr of a metric without noise: 1 where what is counted again is the same. And the kind of a
+# comparison without an interval
+EXACT: Final = "exact"
 # The values of `better`
 DIRECTIONS: Final = (LOWER, HIGHER)
 # Variables without a unit of which higher is better

@@ -183,6 +183,70 @@ class TestCompare:
             result = perfarray.compare(times, times, threshold=calibrated, confidence_level=0.8)
         assert "thresholds_level" in codes(result)
 
+    @pytest.mark.parametrize(
+        ("options", "text"),
+        [
+            ({"statistic": "median"}, "calibrated with statistic mean, method fieller, and this "),
+            (
+                {"method": "log_delta"},
+                "calibrated with method fieller, and this is with method log",
+            ),
+            ({"prior": "suite"}, "calibrated with prior none, and this is with prior suite"),
+        ],
+    )
+    def test_another_way_to_compare_is_told(self, options, text):
+        """Thresholds hold their rate for comparisons made as those that they rest on."""
+        times = drawn(sessions=1, runs=8).squeeze("session")
+        with pytest.warns(perfarray.PerfarrayWarning, match=text):
+            perfarray.compare(
+                times, times, threshold=drawn(runs=8).perf.calibrate(rules=None), **options
+            )
+        calibrated = drawn(runs=8).perf.calibrate(rules=None, **options)
+        result = perfarray.compare(times, times, threshold=calibrated, **options)
+        assert "thresholds_settings" not in codes(result)
+        name, value = next(iter(options.items()))
+        assert calibrated.attrs[name] == value
+
+    def test_another_number_of_runs_is_told(self):
+        times = drawn()
+        calibrated = times.perf.calibrate(rules=None)
+        assert calibrated.attrs["runs"] == times.sizes["execution"]
+        fewer = drawn(sessions=1).squeeze("session").isel(execution=slice(2))
+        with pytest.warns(perfarray.PerfarrayWarning, match="Fewer runs vary more: expect more"):
+            result = perfarray.compare(fewer, fewer, threshold=calibrated)
+        (note,) = (note for note in result.perf.notes() if note.code == "thresholds_runs")
+        assert note.values == {"calibrated": times.sizes["execution"], "runs": 2}
+
+    def test_with_rules_the_same_is_recorded(self):
+        both = drawn().perf.calibrate(rules="perfarray", n_splits=2, rng=1)
+        alone = drawn().perf.calibrate(rules=None)
+        for name in ("statistic", "method", "prior", "runs"):
+            assert both.attrs[name] == alone.attrs[name]
+
+    def test_a_suite_without_a_threshold_takes_the_mean_and_is_told(self):
+        calibrated = drawn().perf.calibrate(rules=None)
+        old, new = drawn(sessions=1).squeeze("session"), drawn(sessions=1, seed=5).squeeze()
+        bare = calibrated.drop_vars("suite_threshold")
+        result = perfarray.compare(new, old, threshold=bare)
+        assert result["suite_threshold"].item() == pytest.approx(
+            float(calibrated["threshold"].mean())
+        )
+        assert "thresholds_suite" in codes(result)
+        result = perfarray.compare(new, old, threshold=calibrated)
+        assert "thresholds_suite" not in codes(result)
+
+    def test_one_noisy_benchmark_does_not_widen_the_suite(self):
+        """The threshold of the suite is from its own distribution, not the mean of the rows."""
+        times = drawn(sessions=60)
+        noise = np.random.default_rng(3).normal(0, 0.15, times.sizes["session"])
+        times[0] = times[0] * np.exp(xr.DataArray(noise, dims="session"))
+        calibrated = times.perf.calibrate(rules=None)
+        rows = calibrated["threshold"]
+        assert rows[0] > 0.3
+        independent = float(np.sqrt((rows**2).sum()) / rows.size)
+        assert calibrated["suite_threshold"].item() == pytest.approx(independent, rel=0.3)
+        assert calibrated["suite_threshold"].item() < float(rows.mean())
+
     def test_what_one_side_lacks_is_told_in_one_note(self):
         calibrated = drawn().perf.calibrate(rules=None).isel(benchmark=slice(4))
         times = drawn(sessions=1).squeeze("session").isel(benchmark=slice(2, None))

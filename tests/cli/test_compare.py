@@ -50,10 +50,10 @@ class TestDemo:
                 "(15 %)"
             ),
             (
-                "string_search   5.05 ms -> 4.55 ms  1.109x faster (1.098 to 1.120)                "
-                "     faster"
+                "string_search   5.05 ms -> 4.55 ms  1.11x faster (1.10 to 1.12)                  "
+                "faster"
             ),
-            "(1.014x faster to 1.018x slower)     equivalent",
+            "unchanged (1.01x faster to 1.02x slower)     equivalent",
             "all 5",
             "n = 15 independent binaries on each side",
             "all benchmarks on the same binaries, treated jointly",
@@ -79,7 +79,7 @@ class TestDemo:
         assert (
             "matrix_product  O2      839 us     29 % (46 %)   27 % (39 %)   16 % (15 %)" in printed
         )
-        assert "1.109x faster (1.098 to 1.120)                     faster" in printed
+        assert "1.11x faster (1.10 to 1.12)                  faster" in printed
         assert "5.05 ms -> 4.55 ms" not in printed
         assert "Not shown in 80 columns: O2 -> O3." in printed
         assert max(len(line) for line in printed.partition("4. What")[0].splitlines()) <= 80
@@ -89,7 +89,7 @@ class TestExitCodes:
     def test_slower_is_1(self, sides):
         """One benchmark that is slower is enough."""
         printed = run("compare", *sides, "--threshold", "2%", code=1).stdout
-        assert "1.00 s -> 1.20 s  1.200x slower (1.178 to 1.222)" in printed
+        assert "1.000 s -> 1.200 s  1.200x slower (1.178 to 1.222)" in printed
         assert (
             "3 compared: 1 slower, 1 faster, 1 equivalent, 0 inconclusive; all together 1.014x "
             "faster"
@@ -109,7 +109,7 @@ class TestExitCodes:
         result = compare(dict.fromkeys(names, loose), dict.fromkeys(names, 1.05 * loose), code=1)
         assert (
             "40 compared: 0 slower, 0 faster, 0 equivalent, 40 inconclusive; all together "
-            "1.050x slower ("
+            "1.05x slower (1.04 to 1.06)"
         ) in result.stdout
 
     def test_lower_throughput_is_slower(self):
@@ -121,7 +121,7 @@ class TestExitCodes:
         printed = run("compare", old, new, code=1).stdout
         assert "of which more is faster" in run("compare", old, new, "--explain").stdout
         rows = {line.split("[")[0].split(" ")[0]: line for line in printed.splitlines()}
-        assert "100.0 ops/s -> 50.0 ops/s  2.000x slower (1.980 to 2.020)" in rows["drops"]
+        assert "100.00 ops/s -> 50.00 ops/s  2.000x slower (1.980 to 2.020)" in rows["drops"]
         assert "2.000x faster (1.980 to 2.020)" in rows["rises"]
         assert "Names of benchmarks begin with org.example.Suite." in printed
         run("compare", old, old, code=0)
@@ -528,7 +528,7 @@ class TestSides:
             write_rows(path, "benchmark,machine,execution,time", rows)
         printed = run("compare", "old.csv", "new.csv", code=0).stdout
         assert "old.csv  (machine m1)" in printed
-        assert "1.250x faster" in printed
+        assert "1.25x faster" in printed
         assert (
             "(machine" not in run("compare", "both.csv", "new.csv").stdout
         )  # m2 is on both sides: only its times are compared
@@ -570,7 +570,7 @@ class TestSides:
         descriptor."""
         printed = run("compare", archive, "--dim", "machine", "--baseline", "m1", code=1).stdout
         assert "m1 -> m2" in printed
-        assert "1.200x slower" in printed
+        assert "1.20x slower" in printed
         assert printed.startswith("both.csv: every machine beside m1\n")
         run("compare", archive, "--dim", "machine", "--baseline", "m2", code=0)
         content = as_json("compare", archive, "--baseline", "m1")
@@ -857,3 +857,25 @@ def test_the_only_answered_program_is_named_and_its_units_are_shown():
     results[1]["exit_codes"] = [0, 1, 0]
     Path("h.json").write_text(json.dumps({"results": results}))
     assert "n = 3 and 2 independent executions" in run("compare", "h.json", code=1).stdout
+
+
+def test_counts_of_instructions_decide_without_intervals():
+    """One run a side of an exact metric has a verdict, an exit code and no interval."""
+
+    def counted(path, instructions):
+        counts = {"Ir": {"metrics": {"Left": {"Int": instructions}}}}
+        total = {"summary": {"Callgrind": counts}}
+        profile = {"tool": "Callgrind", "summaries": {"parts": [], "total": total}}
+        keys = {"kind": "LibraryBenchmark", "benchmark_exe": "/e", "benchmark_file": "/b.rs"}
+        content = keys | {"module_path": "bench", "id": "short", "profiles": [profile]}
+        Path(path).write_text(json.dumps(content))
+        return path
+
+    old, new = counted("old.json", 1_000_000), counted("new.json", 1_001_000)
+    result = run("compare", old, new, code=1)
+    assert "1000000 -> 1001000  1.001x slower (exact)  slower" in result.stdout
+    assert "exact, without intervals; n = 1 independent execution on each side." in result.stdout
+    assert "1 compared: 1 slower, 0 faster, 0 equivalent, 0 inconclusive" in result.stdout
+    explained = run("compare", old, new, "--explain", "--threshold", "1%", code=0).stdout
+    assert "faster, slower: it differs beyond 1 %" in explained
+    assert "instructions is declared exact" in explained

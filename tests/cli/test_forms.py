@@ -43,7 +43,7 @@ def test_markdown(sides):
     ]
     assert (
         lines[4]
-        == "| `better` | 1.000 s -> 0.800 s | 1.250x faster (1.227 to 1.273) | **faster** |"
+        == "| `better` | 1.0000 s -> 0.8000 s | 1.250x faster (1.227 to 1.273) | **faster** |"
     )
     assert lines[5].startswith("| `worse` | ")
     assert lines[6].startswith("| **all 4** |  | ")

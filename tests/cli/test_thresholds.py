@@ -78,6 +78,20 @@ def test_the_file_holds_the_level_that_compare_checks(tmp_path, folder, threshol
     assert "were calibrated for" not in result.stderr
 
 
+def test_the_file_holds_how_compare_was_called(tmp_path, folder, thresholds):
+    """Statistic, method, prior and number of runs are in the file; a warning says what differs."""
+    content = tomllib.loads(thresholds.read_text(encoding="utf-8"))
+    expected = {"statistic": "mean", "method": "fieller", "prior": "none", "runs": 5}
+    assert {name: content[name] for name in expected} == expected
+    rng = np.random.default_rng(7)
+    sides = [write_session(tmp_path / f"{name}.csv", rng) for name in ("old", "new")]
+    assert "calibrated" not in run("compare", *sides, "--thresholds", thresholds).stderr
+    result = run("compare", *sides, "--thresholds", thresholds, "--statistic", "median")
+    assert "calibrated with statistic mean, method fieller, and this is with" in result.stderr
+    result = run("compare", *sides, "--thresholds", thresholds, "--select", "execution=[012]")
+    assert "calibrated for 5 executions a side, and most rows have 3" in result.stderr
+
+
 def test_benchmarks_without_a_threshold_are_told(tmp_path, thresholds):
     rng = np.random.default_rng(7)
     old, new = (write_session(tmp_path / f"{name}.csv", rng) for name in ("old", "new"))
@@ -103,6 +117,10 @@ def test_benchmarks_without_a_threshold_are_told(tmp_path, thresholds):
         ("[thresholds.a]\nb = 1", "thresholds.\"a\" = 'dict' is no fraction"),
         ("suite_threshold = 2\n[thresholds]\na = 0", "suite_threshold = 2 is no fraction"),
         ("limits = 1\n[thresholds]\na = 0", "unknown key 'limits'"),
+        ("method = 1\n[thresholds]\na = 0", "method is no text in quotes"),
+        ("runs = 0\n[thresholds]\na = 0", "runs is no number of 1 or more"),
+        ("runs = true\n[thresholds]\na = 0", "runs is no number of 1 or more"),
+        ("runs = inf\n[thresholds]\na = 0", "runs is no number of 1 or more"),
         ("a = = 1", "this is no TOML"),
         ("a = " + "[" * 5000, "this is no TOML"),
     ],

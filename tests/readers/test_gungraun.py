@@ -67,6 +67,7 @@ test_what_is_read = readings(
                 "estimated_cycles": 184,
                 "metric": "instructions",
                 "instructions.better": "lower",
+                "instructions.exact": 1,
                 "notes": ["no_noise"],
             },
             NOTE,
@@ -89,6 +90,22 @@ test_what_is_read = readings(
         ),
     ],
 )
+
+
+@pytest.mark.parametrize(("more", "verdict"), [(0, "equivalent"), (1, "slower")])
+def test_instructions_are_declared_exact(tmp_path, more, verdict):
+    """One run a side gives a verdict on instructions; other counts depend on addresses."""
+    for side, instructions in (("old", 1000), ("new", 1000 + more)):
+        write(tmp_path / f"{side}.json", summary(instructions=instructions))
+    paths = {side: tmp_path / f"{side}.json" for side in ("old", "new")}
+    times = perfarray.read_archive(paths, dim="version")
+    assert "exact" not in times["estimated_cycles"].attrs
+    result = times.perf.compare("old")
+    assert result["verdict"].item() == verdict
+    assert result["kind"].item() == "exact"
+    with pytest.warns(perfarray.PerfarrayWarning, match="rest on one execution"):
+        cycles = times.perf.compare("old", metric="estimated_cycles")
+    assert cycles["verdict"].item() == "inconclusive"
 
 
 def test_one_without_counts(tmp_path):

@@ -11,11 +11,12 @@ import xarray as xr
 import perfarray
 from method_calls import CALLS, FEW, OLD
 from perfarray.results import words
-from perfarray.results.answers import BATCH
+from perfarray.results.answers import BATCH, select_rows
 from perfarray.results.combine import as_dataset
 from perfarray.results.kinds import KINDS
 from perfarray.results.layouts import PLAIN
 from perfarray.results.notebooks import MOST, register, view
+from perfarray.results.printed import grid_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 
@@ -161,18 +162,11 @@ def test_a_comparison_in_words(times):
     answer = result.perf.table()
     assert answer.columns.tolist() == ["old -> new", "change", "verdict", "n"]
     assert answer.index.tolist() == ["fft", "sort", "<script>", "all 3"]
-    means = [
-        result[name].sel(benchmark="fft").item() for name in ("baseline_mean", "candidate_mean")
-    ]
-    assert answer.loc["fft", "old -> new"] == f"{means[0]:.2f} s -> {means[1]:.2f} s"
-    printed_text = [
-        float(section_part) for section_part in re.findall(r"[\d.]+", answer.loc["fft", "change"])
-    ]
-    assert printed_text == pytest.approx(
-        [result[name].sel(benchmark="fft").item() for name in ("estimate", "lower", "upper")],
-        abs=6e-4,
-    )
-    assert "x slower (" in answer.loc["fft", "change"]
+    names = ("baseline_mean", "candidate_mean", "estimate", "lower", "upper")
+    old, new, *ratios = (result[name].sel(benchmark="fft").item() for name in names)
+    assert answer.loc["fft", "old -> new"] == f"{old:.2f} s -> {new:.2f} s"
+    ratio, lower, upper = (f"{value:.2f}" for value in ratios)
+    assert answer.loc["fft", "change"] == f"{ratio}x slower ({lower} to {upper})"
     assert answer.loc["all 3", "verdict"] == "slower"
     order = np.argsort(-np.abs(np.log(result["estimate"].values.ravel())))
     assert result.perf.table(sort="effect").index.tolist()[:3] == [
@@ -483,3 +477,31 @@ class TestForPapers:
         assert re.search(r"(?<!\\)%", page) is None
         assert r"\%" in page
         assert "a_b" in answer.to_latex(escape=False)
+
+
+def test_a_dim_has_the_name_that_its_user_gave_it():
+    """A dim `n` makes room for the number of units in the array, and is printed as `n`."""
+    times = perfarray.from_samples({10: [1.0, 1.1], 20: [2.0, 2.1], 40: [4.0, 4.2]}, dim="n")
+    assert "data_n" in times.dims
+    table = times.perf.compare(10).perf.table()
+    assert table.index.name == "data_n"
+    for text in (repr(table), table._repr_html_(), grid_of(table).titles[0]):
+        assert "data_n" not in text
+    assert grid_of(table).titles[0] == "n"
+    single = times.isel(data_n=[0, 1]).perf.compare(10).perf.table()
+    assert single.attrs["about"].startswith("n 20; 95 % intervals")
+    assert "n (3 labels): 10, 20, 40" in repr(times.perf)
+
+
+def test_n_is_shown_where_rows_that_are_left_out_have_another():
+    """The legend of all rows says that `n` differs, so a table of some of them shows it."""
+    values = np.ones((2, 2, 5)) + 0.001 * np.arange(5)
+    values[1, 0] *= 1.2
+    values[:, 1, 4] = np.nan
+    coords = {"version": ["old", "new"], "machine": ["m1", "m2"]}
+    times = xr.DataArray(values, coords, ("version", "machine", "execution"), name="time")
+    result = times.perf.compare("old")
+    changed = select_rows(result, only_changes=True, equal_counts=False)
+    assert changed["n"].tolist() == ["5"]
+    alike = times.isel(execution=slice(4)).perf.compare("old")
+    assert "n" not in select_rows(alike, only_changes=True, equal_counts=False)

@@ -31,6 +31,17 @@ def test_timings_show_what_they_hold():
     assert "&lt;new&gt;" in TIMES.perf._repr_html_()
 
 
+def test_exact_metrics_are_named_as_such():
+    assert repr(TIMES.perf.declare(exact=True).perf).startswith("time in s, lower is better, exact")
+
+
+def test_a_dim_with_the_name_of_a_plural_is_not_counted_as_one():
+    """Threads of three numbers are no three threads."""
+    times = perfarray.from_samples({2: [1.0, 1.1], 4: [0.6, 0.7], 6: [0.5, 0.4]}, dim="threads")
+    assert "\n  threads (3 labels): 2, 4, 6\n" in repr(times.perf)
+    assert "\n  threads (1 label): 2\n" in repr(times.isel(threads=[0]).perf)
+
+
 def test_several_metrics_come_with_the_main_one_first():
     combined = TIMES.assign(energy=(2 * TIMES["time"]).assign_attrs(units="J")).assign_attrs(
         metric="energy"

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +18,7 @@ from perfarray.results import words
         ((1.13, 1.10, 1.16, "bounded"), "higher", "1.13x faster (1.10 to 1.16)"),
         ((1.01, 0.97, 1.05, "bounded"), "lower", "1.01x slower (1.03x faster to 1.05x slower)"),
         ((120.0, 90.0, 160.0, "bounded"), "lower", "120x slower (90 to 160)"),
-        ((1.0003, 1.0001, 1.0005, "bounded"), "lower", "1.00030x slower (1.00010 to 1.00050)"),
+        ((1.0003, 1.0001, 1.0005, "bounded"), "lower", "1.0003x slower (1.0001 to 1.0005)"),
         ((2.0, 1.5, math.inf, "at_least"), "lower", "2.00x slower (at least 1.50)"),
         ((0.5, 0.0, 0.8, "at_most"), "lower", "2.00x faster (at least 1.25)"),
         ((1.2, 0.0, 1.8, "at_most"), "lower", "1.20x slower (any times faster to 1.80x slower)"),
@@ -28,18 +29,89 @@ from perfarray.results import words
             "2.00x slower (beyond 2.00x faster or 1.25x faster)",
         ),
         ((1.1, math.nan, math.nan, "bounded"), "lower", "1.10x slower (no interval)"),
-        ((1.0, 1.0, 1.0, "bounded"), "lower", "unchanged (1.00 to 1.00)"),
-        # Digits are added until a limit does not seem to lie on the edge of the band.
-        ((0.98, 0.96, 0.99997, "bounded"), "lower", "1.02041x faster (1.00003 to 1.04167)"),
-        ((1.05, 1.0201, 1.08, "bounded"), ("lower", 0.02), "1.0500x slower (1.0201 to 1.0800)"),
-        ((0.95, 0.92, 0.9801, "bounded"), ("lower", 0.02), "1.0526x faster (1.0203 to 1.0870)"),
+        ((1.0, 1.0, 1.0, "bounded"), "lower", "unchanged (no spread)"),
+        ((1.13, 1.13, 1.13, "bounded"), "lower", "1.13x slower (no spread)"),
+        # One digit is added where a limit that excludes 1 would read as 1.
+        ((0.98, 0.96, 0.9985, "bounded"), "lower", "1.020x faster (1.002 to 1.042)"),
+        ((0.98, 0.96, 0.996, "bounded"), "lower", "1.020x faster (1.004 to 1.042)"),
+        ((0.98, 0.96, 0.99, "bounded"), "lower", "1.02x faster (1.01 to 1.04)"),
         ((math.nan, math.nan, math.nan, "bounded"), "lower", "-"),
     ],
 )
 def test_changes(answer, better, text):
     """Every kind of set has its words, in the sense of what is better."""
-    sense = better if isinstance(better, tuple) else (better,)
-    assert words.change(*answer, *sense) == text
+    assert words.change(*answer, better) == text
+
+
+@pytest.mark.parametrize(
+    ("answer", "digits", "text"),
+    [
+        # Limits that the digits of the column do not tell from the estimate are a half-width.
+        ((1.01, 1.00999, 1.01001, "bounded"), 4, "1.010x slower (± 0.00099 %)"),
+        ((0.5, 0.49999, 0.50001, "bounded"), 3, "2.00x faster (± 0.002 %)"),
+        ((1.00001, 0.99999, 1.00003, "bounded"), 3, "unchanged (± 0.002 %)"),
+        # A change that is sure is never "unchanged".
+        ((1.00002, 1.00001, 1.00003, "bounded"), 3, "< 1.01x slower (± 0.001 %)"),
+        ((0.99999, math.nan, math.nan, "exact"), 5, "< 1.0001x faster (exact)"),
+        ((1.0, math.nan, math.nan, "exact"), 5, "unchanged (exact)"),
+        # Of larger factors the decimals are fewer.
+        ((29.97, 29.44, 30.51, "bounded"), 4, "29.97x slower (29.44 to 30.51)"),
+        ((251.0, 248.6, 253.4, "bounded"), 4, "251.0x slower (248.6 to 253.4)"),
+    ],
+)
+def test_changes_with_the_digits_of_a_column(answer, digits, text):
+    """The digits of a column may be too few for a row, which then says so in another way."""
+    assert words.change(*answer, "lower", digits) == text
+
+
+@pytest.mark.parametrize(
+    ("rows", "digits"),
+    [
+        ([(1.13, 1.10, 1.16)], 3),
+        ([(1.01, 0.97, 1.05)], 3),
+        ([(1.013, 1.010, 1.016)], 4),
+        ([(1.13, 1.10, 1.16), (1.013, 1.010, 1.016)], 4),
+        ([(1.13, 1.10, 1.16), (1.00003, 1.00002, 1.00004)], 5),
+        ([(1.00003, 1.00002, 1.00004)], 6),
+        ([(1.00003, 1.00002, 1.00004), (1.00006, 1.00005, 1.00007)], 6),
+        ([(1.0, 1.0 - 1e-9, 1.0 + 1e-9)], 7),
+        ([(1.13, math.nan, math.nan), (1.2, 1.2, 1.2)], 3),
+        ([(math.nan, math.nan, math.nan)], 3),
+        ([], 3),
+        ([(2.0, 1.5, math.inf)], 3),
+        ([(0.0, 0.0, 0.0)], 3),
+    ],
+)
+def test_digits_of_a_column(rows, digits):
+    """The neediest row decides, within three and five; beyond, only if all rows need more."""
+    columns = np.array(rows).reshape(-1, 3).T
+    assert words.digits_of(*columns, ratio=True) == digits
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(-7, 3), st.floats(1e-6, 0.3), st.floats(1e-6, 0.3)),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_all_rows_of_a_column_have_the_same_digits(rows):
+    """Estimates in any unit have as many digits, and limits read as their estimate nowhere."""
+    values = np.array(
+        [(10**size, 10**size * (1 - below), 10**size * (1 + above)) for size, below, above in rows]
+    )
+    digits = words.digits_of(*values.T)
+    texts = [words.quantity_between(*row, "s", digits) for row in values.tolist()]
+    for text, (value, lower, upper) in zip(texts, values.tolist(), strict=True):
+        estimate, limits = text.removesuffix(")").split(" (")
+        if limits.startswith("±"):
+            assert (upper - lower) / 2 < 10 ** (1 - digits) * value
+            continue
+        ends = [estimate.split()[0], *limits.split(" to ")]
+        assert max(len(end.replace(".", "").lstrip("0")) for end in ends) in (digits, digits + 1)
+        assert len({len(end.partition(".")[2]) for end in ends}) == 1
+        if digits < 5:  # all needs are met
+            assert ends[0] not in ends[1:]
 
 
 @given(st.floats(1e-3, 1e3), st.floats(1e-3, 1.0))
@@ -84,6 +156,10 @@ def test_two_means_have_one_unit():
     """A second beside 997 ms is 1.006 s beside 0.997 s; what is far apart has units of its own."""
     assert words.quantities([0.997, 1.0061], "s") == ["0.997 s", "1.006 s"]
     assert words.quantities([164e-9, 185e-9], "s") == ["164 ns", "185 ns"]
+    assert words.quantities([164e-9, 185e-9], "s", 4) == ["164.0 ns", "185.0 ns"]
+    assert words.quantities([3.08, 92.326], "s") == ["3.08 s", "92.3 s"]
+    assert words.quantities([52173.0, 104346.0], "1") == ["52173", "104346"]
+    assert words.quantities([1.24e6, 1.3e6], "ops/s") == ["1.24e+06 ops/s", "1.30e+06 ops/s"]
     assert words.quantities([1e-6, 2.0], "s") == ["1.00 us", "2.00 s"]
     assert words.quantities([math.nan, 2.0], "s") == ["-", "2.00 s"]
 
@@ -109,6 +185,12 @@ def test_shares_and_probabilities():
         "50 %",
         "93 % (88 to 97)",
     )
+    # A column has the decimals of its narrowest interval, at most one unless all need two.
+    assert words.places_of_shares([0.2, 0.0], [0.68, 0.03]) == 1
+    assert words.places_of_shares([0.2, 0.0], [0.68, 0.001]) == 1
+    assert words.places_of_shares([0.002, 0.0], [0.004, 0.001]) == 2
+    assert words.places_of_shares([math.nan], [math.nan]) == 0
+    assert words.percent_between(0.93, 0.88, 0.97, places=1) == "93.0 % (88.0 to 97.0)"
     assert (words.probability(1e-9), words.probability(0.0432), words.probability(0.5)) == (
         "< 0.0001",
         "0.043",

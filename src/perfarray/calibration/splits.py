@@ -156,7 +156,8 @@ def calibrate(
         | describe_key(key)
     )
     if thresholds.data_vars:
-        result = result.merge(thresholds, compat="override").assign_attrs(false_alarms=risk)
+        attrs = thresholds.attrs | {"false_alarms": risk}
+        result = result.merge(thresholds, compat="override").assign_attrs(attrs)
     return with_notes(result, *data.notes, *data.unit_notes, *_notes(result, data), *notes)
 
 

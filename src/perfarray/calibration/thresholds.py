@@ -15,6 +15,7 @@ from perfarray.calibration.numerics.thresholds import (
     least_thresholds,
 )
 from perfarray.comparisons.compare import compare
+from perfarray.comparisons.thresholds import median_runs
 from perfarray.conventions import (
     BENCHMARK,
     EXECUTION,
@@ -98,6 +99,7 @@ def thresholds_from_noise(
         ],
         outputs=OUTPUTS | outputs("1", suite_threshold="least threshold of the suite row"),
     )
+    result.attrs |= pairs.attrs
     labels = {name: array[name] for name in result.dims if name in array.coords}
     result = result.assign_coords(labels)
     if BENCHMARK not in data.array.dims:
@@ -114,7 +116,10 @@ def _neighbours(
     levels: list[str],
     options: Mapping[str, Any],
 ) -> xr.Dataset:
-    """Return how far the limits of comparisons of neighbours lie from the log ratio."""
+    """Return how far the limits of comparisons of neighbours lie from the log ratio.
+
+    The attrs are how they were compared, and the median of their runs.
+    """
     array = array.drop_vars(dim, errors="ignore").rename({dim: PAIR})
     new, old = array.isel({PAIR: slice(1, None)}), array.isel({PAIR: slice(None, -1)})
     with collecting_notes():
@@ -129,7 +134,11 @@ def _neighbours(
         limits = [verdicts[f"{suite}{name}"] for name in ("estimate", "lower", "upper")]
         reach = apply(_reach, *limits, core=[(), (), ()], outputs=outputs(above="", below=""))
         pairs |= {f"{suite}{name}": array for name, array in reach.data_vars.items()}
-    return xr.Dataset({name: pair.drop_vars([*pair.coords]) for name, pair in pairs.items()})
+    attrs: dict[str, Any] = {name: str(options[name] or "none") for name in ("statistic", "prior")}
+    attrs |= {"method": verdicts.attrs["method"], "runs": median_runs(verdicts)}
+    return xr.Dataset(
+        {name: pair.drop_vars([*pair.coords]) for name, pair in pairs.items()}, attrs=attrs
+    )
 
 
 def _reach(estimate: Floats, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:

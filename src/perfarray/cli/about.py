@@ -28,6 +28,7 @@ from perfarray.conventions import (
     VALID,
     plural,
 )
+from perfarray.results.words import labels_of, own_name
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -109,7 +110,7 @@ def _content(archive: str, times: "xr.Dataset", scores: "xr.DataArray | None") -
     yield f"{archive}: {times.attrs.get('format', 'timings')}"
     for dim in (str(dim) for dim in times.dims if dim not in LEVELS):
         labels = quoted(times[dim].values.tolist(), 4) if dim in times.coords else ""
-        yield f"  {counted(times.sizes[dim], dim)}: {labels}"
+        yield f"  {labels_of(dim, times.sizes[dim])}: {labels}"
     for name, values in parameters(times).items():
         yield f"  parameter {name}: {quoted(values, 4)} (--dims {name}={name} makes it a dim)"
     if parameter := compared_parameter(times):
@@ -245,12 +246,13 @@ def _commands(
             {} if of_machines else {f"components {path}{read_as}": "where the variation comes from"}
         )
         for dim, label in _comparisons(units):
+            name = own_name(dim)
             question = (
-                f"which {dim} {'are' if plural(dim) == dim else 'is'} faster, by how much, how sure"
+                f"which {name} {'are' if plural(dim) == dim else 'is'} faster, by how much, "
+                "how sure"
             )
-            commands[f"compare {path}{read_as} --dim {dim} --baseline {shlex.quote(label)}"] = (
-                question
-            )
+            baseline = f"--baseline {shlex.quote(label)}"
+            commands[f"compare {path}{read_as} --dim {name} {baseline}"] = question
         if name := compared_parameter(times):
             label = shlex.quote(str(parameters(times)[name][0]))
             dims = options.reading_options(

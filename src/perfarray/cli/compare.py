@@ -41,7 +41,16 @@ from perfarray.cli.remedies import remedies, with_variation
 from perfarray.cli.reruns import PlanFile, check_file, undecided, write_plan
 from perfarray.cli.tails import with_percentiles
 from perfarray.cli.thresholds import benchmarks_of, read_thresholds, with_given
-from perfarray.conventions import BENCHMARK, METRIC, OF_MACHINES, SESSION, TUNING, plural, singular
+from perfarray.conventions import (
+    BENCHMARK,
+    EXACT,
+    METRIC,
+    OF_MACHINES,
+    SESSION,
+    TUNING,
+    plural,
+    singular,
+)
 from perfarray.timings.processes import PROCESSES
 
 if TYPE_CHECKING:
@@ -405,7 +414,7 @@ def _beginnings(old: list[str], new: list[str]) -> str:
 def _outcome(verdicts: Comparison, counts: str) -> tuple[int, str]:
     rows = list(verdicts.named().values())
     all_rows = (*rows, *verdicts.suites)
-    if all(math.isnan(row["lower"]) for row in all_rows):
+    if all(math.isnan(row["lower"]) and row.get("kind") != EXACT for row in all_rows):
         needed = (
             f"more {plural(verdicts.unit)}"
             if any(row["n"] > 1 for row in rows)

@@ -10,6 +10,7 @@ from perfarray.cli.reading import PROGRAM
 from perfarray.conventions import (
     BENCHMARK,
     CENSORED,
+    EXACT,
     HIGHER,
     MARKS,
     METRIC,
@@ -91,6 +92,12 @@ class Comparison(NamedTuple):
             rows=[rows[position] for position in [*positions, *untested]],
             positions=[*positions, *untested],
         )
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all rows with a verdict are of values without noise."""
+        kinds = {row.get("kind") for row in self.rows if row["verdict"]}
+        return kinds == {EXACT}
 
     @property
     def unit(self) -> str:
@@ -208,9 +215,13 @@ def legend(comparison_rows: Comparison) -> list[str]:
             f"to {1 + threshold:g}"
         )
     sample, averaged = _sample(comparison_rows)
+    if comparison_rows.is_exact:
+        judged = f"it differs{band or ' at all'}"
     lines = [
-        f"{comparison_rows.level} intervals{method_text}; {sample}.",
-        *_correction_legend(comparison_rows),
+        f"exact, without intervals; {sample}."
+        if comparison_rows.is_exact
+        else f"{comparison_rows.level} intervals{method_text}; {sample}.",
+        *([] if comparison_rows.is_exact else _correction_legend(comparison_rows)),
         *_prior_legend(comparison_rows),
         *_sessions_legend(comparison_rows),
         f"change: of the {statistic} {comparison_rows.metrics}{averaged}.",

@@ -28,6 +28,7 @@ from perfarray.conventions import (
     plural,
     singular,
 )
+from perfarray.results.words import own_name
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -256,7 +257,7 @@ def _labels_compared(archive: str, selected: Selection, sentences: list[str]) ->
     )
     heading = [
         (
-            f"{archive}: every {singular(dim)} beside "
+            f"{archive}: every {singular(own_name(dim))} beside "
             f"{baseline}{f' ({why}; --baseline names another)' if why else ''}"
         )
     ]
@@ -413,7 +414,7 @@ def _baseline(times: "xr.Dataset", dim: str, selected: Selection) -> Any:
         return next(iter(labels.values()))
     if selected.dim is None:
         raise ValueError(
-            f"say with which {dim} the others are compared: --baseline LABEL, one of "
+            f"say with which {own_name(dim)} the others are compared: --baseline LABEL, one of "
             f"{quoted(list(labels))}"
         )
     array = next(

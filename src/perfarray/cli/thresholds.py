@@ -19,7 +19,10 @@ FALSE_ALARMS, CONFIDENCE_LEVEL, SUITE, THRESHOLDS = (
     "thresholds",
 )
 SHARES: Final = (FALSE_ALARMS, CONFIDENCE_LEVEL, SUITE)
-KEYS: Final = (*SHARES, THRESHOLDS)
+# How compare was called for them, and the runs of a side
+TEXTS: Final = ("statistic", "method", "prior")
+RUNS: Final = "runs"
+KEYS: Final = (*SHARES, *TEXTS, RUNS, THRESHOLDS)
 
 MAX_BYTES: Final = 2**24  # of a file of thresholds: some 200,000 benchmarks
 
@@ -45,6 +48,8 @@ def text_of_thresholds(result: "xr.Dataset") -> str:
         f"{FALSE_ALARMS} = {attrs[FALSE_ALARMS]!r}",
         f"{CONFIDENCE_LEVEL} = {attrs[CONFIDENCE_LEVEL]!r}",
         *([] if math.isnan(suite) else [f"{SUITE} = {suite:.4g}"]),
+        *(f"{name} = {quoted_key(str(attrs[name]))}" for name in TEXTS),
+        *([] if math.isnan(attrs[RUNS]) else [f"{RUNS} = {attrs[RUNS]:.4g}"]),
         "",
         f"[{THRESHOLDS}]",
     ]
@@ -100,7 +105,10 @@ def read_thresholds(path: str) -> "xr.Dataset":
     variables: dict[str, Any] = {"threshold": (BENCHMARK, list(thresholds.values()))}
     if SUITE in shares:
         variables[SUITE] = ((), shares[SUITE])
-    attrs = {name: shares[name] for name in (FALSE_ALARMS, CONFIDENCE_LEVEL) if name in shares}
+    attrs: dict[str, Any] = {
+        name: shares[name] for name in (FALSE_ALARMS, CONFIDENCE_LEVEL) if name in shares
+    }
+    attrs |= {name: content[name] for name in (*TEXTS, RUNS) if name in content}
     return xr.Dataset(variables, {BENCHMARK: (BENCHMARK, list(thresholds))}, attrs)
 
 
@@ -110,6 +118,11 @@ def _check_keys(path: str, content: Mapping[str, Any]) -> None:
             f"--thresholds {path}: unknown key {quoted(unknown, 3)}. The keys are "
             f"{', '.join(KEYS)}; benchmarks stand below [{THRESHOLDS}]"
         )
+    if not_texts := [name for name in TEXTS if not isinstance(content.get(name, ""), str)]:
+        raise ValueError(f"--thresholds {path}: {not_texts[0]} is no text in quotes")
+    runs = content.get(RUNS, 1)
+    if isinstance(runs, bool) or not isinstance(runs, int | float) or not 1 <= runs < math.inf:
+        raise ValueError(f"--thresholds {path}: {RUNS} is no number of 1 or more")
     if not isinstance(content.get(THRESHOLDS), dict) or not content[THRESHOLDS]:
         raise ValueError(f"--thresholds {path}: there is no threshold below [{THRESHOLDS}]")
 

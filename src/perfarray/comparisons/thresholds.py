@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from perfarray.conventions import plural
+from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import check_dim
 from perfarray.timings.validation import check_threshold, listed, nearest, number_of
@@ -21,6 +23,7 @@ THRESHOLD, SUITE_THRESHOLD = "threshold", "suite_threshold"
 Threshold = float | Mapping[str | EllipsisType, float] | xr.DataArray | xr.Dataset
 
 EXAMPLES = 5  # labels that a message names
+NO_RATE = "Their rate of false alarms does not hold here."
 
 
 def varies(threshold: Any) -> bool:
@@ -45,8 +48,9 @@ def thresholds_of(
 ) -> tuple[xr.Variable, xr.Variable]:
     """Return the thresholds of the benchmarks, along `across` and other dims, and of the suite.
 
-    The suite's is that of the labels without one of their own in a mapping, and the mean over the
-    benchmarks in an array.
+    The suite's is what `calibrate` found of the suite itself. In a mapping it is that of the labels
+    without one of their own. Else it is the mean over the benchmarks: where each may change so
+    much, so may their geometric mean; and no noise of theirs makes it vary by more.
     """
     labels = array[across].values.tolist() if across in array.dims else []
     if isinstance(threshold, xr.Dataset):
@@ -115,20 +119,60 @@ def _of_calibration(
     return rows, suite
 
 
-def level_note(threshold: Any, confidence_level: float) -> Note | None:
-    """Return a note where thresholds were calibrated for intervals of another level."""
+def median_runs(verdicts: xr.Dataset) -> float:
+    """Return the median number of units of a comparison; NaN of a lazy one."""
+    n = verdicts["n"]
+    return math.nan if is_chunked(n) else float(n.where(n > 0).median())
+
+
+def settings_notes(threshold: Any, attrs: Mapping[Any, Any], runs: float) -> list[Note]:
+    """Return notes where thresholds were calibrated for comparisons made in another way.
+
+    `attrs` are those of the comparison.
+    """
     if not isinstance(threshold, xr.Dataset):
-        return None
-    calibrated = float(threshold.attrs.get("confidence_level", confidence_level))
-    if math.isclose(calibrated, confidence_level):
-        return None
-    text = (
-        f"The thresholds were calibrated for {100 * calibrated:.4g} % intervals, and these are "
-        f"{100 * confidence_level:.4g} %. Their rate of false alarms does not hold here. Calibrate "
-        f"with confidence_level={confidence_level:.4g}."
-    )
-    values = {"calibrated": calibrated, "confidence_level": confidence_level}
-    return Note("thresholds_level", text, values)
+        return []
+    calibrated, notes = threshold.attrs, []
+    level = float(attrs["confidence_level"])
+    calibrated_level = float(calibrated.get("confidence_level", level))
+    if not math.isclose(calibrated_level, level):
+        text = (
+            f"The thresholds were calibrated for {100 * calibrated_level:.4g} % intervals, and "
+            f"these are {100 * level:.4g} %. {NO_RATE} Calibrate with "
+            f"confidence_level={level:.4g}."
+        )
+        values = {"calibrated": calibrated_level, "confidence_level": level}
+        notes.append(Note("thresholds_level", text, values))
+    settings = {"statistic": "mean", "method": "", "prior": "none"}
+    here = {name: str(attrs.get(name, default)) for name, default in settings.items()}
+    differing = [name for name in settings if calibrated.get(name, here[name]) != here[name]]
+    if differing:
+        then, now = (
+            ", ".join(f"{name} {source[name]}" for name in differing)
+            for source in (calibrated, here)
+        )
+        text = f"The thresholds were calibrated with {then}, and this is with {now}. {NO_RATE}"
+        pairs = {name: [calibrated[name], here[name]] for name in differing}
+        notes.append(Note("thresholds_settings", text, pairs))
+    n = float(calibrated.get("runs", math.nan))
+    if abs(n - runs) >= 1:
+        text = (
+            f"The thresholds were calibrated for {n:.4g} {plural(str(attrs['unit']))} a side, and "
+            f"most rows have {runs:.4g}. {'Fewer' if runs < n else 'More'} runs vary "
+            f"{'more' if runs < n else 'less'}: expect {'more' if runs < n else 'fewer'} false "
+            "alarms."
+        )
+        notes.append(Note("thresholds_runs", text, {"calibrated": n, "runs": runs}))
+    own = threshold.get(SUITE_THRESHOLD, xr.DataArray(math.nan))
+    if threshold[THRESHOLD].size > 1 and not own.ndim and bool(own.isnull()):
+        taken = float(attrs["threshold"])
+        text = (
+            f"The thresholds have none of the suite, whose row takes their mean, {100 * taken:.3g} "
+            "%. It needs so much only if all benchmarks vary together. Calibrate with sessions "
+            "that have every benchmark."
+        )
+        notes.append(Note("thresholds_suite", text, {"threshold": taken}, aside=True))
+    return notes
 
 
 def threshold_note(threshold: Any, array: xr.DataArray, across: str) -> Note | None:

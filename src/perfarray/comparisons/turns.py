@@ -16,6 +16,7 @@ from perfarray.timings.notes import Note
 from perfarray.timings.pairs import Pair
 from perfarray.timings.resolve import Data
 
+IN_SEQUENCE = "measured_in_sequence"
 DATE = "date"  # the coordinate that readers set: when a file, a session or a run began
 
 
@@ -51,7 +52,7 @@ def sequence_note(times: Data, baseline: object, pair: Pair) -> Note | None:
         "turns."
     )
     return Note(
-        "measured_in_sequence",
+        IN_SEQUENCE,
         text,
         {"first": names[0], "seconds_apart": gap.total_seconds()},
         aside=True,

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from perfarray.comparisons.controls import CONTROLS, mark_controls
+from perfarray.comparisons.exact import is_declared_exact, judged_exactly, notes_on_noise_left_out
 from perfarray.comparisons.medians import MEDIAN
 from perfarray.comparisons.methods import Arguments, Method, Options, along_suite
 from perfarray.comparisons.noise import NOISE_OUTPUTS
@@ -23,13 +24,14 @@ from perfarray.comparisons.systems import Systems, describe_systems, resolve_sys
 from perfarray.comparisons.thresholds import (
     SUITE_THRESHOLD,
     THRESHOLD,
-    level_note,
+    median_runs,
+    settings_notes,
     threshold_note,
     thresholds_of,
     varies,
 )
 from perfarray.comparisons.turns import sequence_note
-from perfarray.conventions import BY_PVALUE, CENSORED, METRIC
+from perfarray.conventions import BY_PVALUE, CENSORED, EXACT, METRIC
 from perfarray.numerics.dependence import dependence_pvalue
 from perfarray.numerics.intervals import BOUNDED
 from perfarray.numerics.levels import unit_means
@@ -166,6 +168,9 @@ def compare_systems(
     result = _judged(systems, options, corrected)
     if systems.controls is not None:
         result = mark_controls(result, systems.controls)
+    declared_exact = is_declared_exact(systems, options)
+    if declared_exact:
+        result = judged_exactly(result, systems, options)
     attrs, notes = describe_systems(systems, result, options)
     if varies(options.threshold):
         attrs["threshold"] = float(result[SUITE_THRESHOLD].mean())
@@ -173,7 +178,7 @@ def compare_systems(
         attrs["family"] = corrected.attrs["family"]
     pair = systems.pair
     notes.append(threshold_note(options.threshold, pair.candidate.array, options.across))
-    notes.append(level_note(options.threshold, options.confidence_level))
+    notes += settings_notes(options.threshold, attrs, median_runs(result))
     notes += rounds_notes(times, baseline, pair, propose=options.pairs_possible)
     notes += [] if options.paired else [sequence_note(times, baseline, pair)]
     result = with_spread(result, pair, options.confidence_level)
@@ -184,11 +189,13 @@ def compare_systems(
         ZERO_MEANS,
         SUITE_ROW,
         *((CONTROLS,) if systems.controls is not None else ()),
+        *((EXACT,) if declared_exact else ()),
         SPREAD,
         *(() if declared else (MOVEMENT,)),
     )
-    notes = [*first_of_each_code([note for note in notes if note])]
-    return with_notes(result.assign_attrs(attrs), *notes, checks=checks)
+    told = first_of_each_code([note for note in notes if note])
+    told = notes_on_noise_left_out(result, told) if declared_exact else told
+    return with_notes(result.assign_attrs(attrs), *told, checks=checks)
 
 
 def _judged(systems: Systems, options: Options, corrected: xr.Dataset | None) -> xr.Dataset:
@@ -222,8 +229,7 @@ def _judged(systems: Systems, options: Options, corrected: xr.Dataset | None) ->
     )
     if options.medians:  # limits of a difference are those of means
         result = result.drop_vars([*limits])
-    names = (THRESHOLD, SUITE_THRESHOLD)
-    for name, (array, _) in zip(names, groups["thresholds"], strict=False):
+    for name, (array, _) in zip((THRESHOLD, SUITE_THRESHOLD), groups["thresholds"], strict=False):
         result[name] = array.where(~pair.itself) if pair.baselines else array
     return with_labels(result, pair, across)
 

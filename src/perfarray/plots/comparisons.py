@@ -6,7 +6,15 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from perfarray.conventions import BENCHMARK, BY_PVALUE, LOWER, TIME, level_of_intervals, percentage
+from perfarray.conventions import (
+    BENCHMARK,
+    BY_PVALUE,
+    EXACT,
+    LOWER,
+    TIME,
+    level_of_intervals,
+    percentage,
+)
 from perfarray.plots.figure import (
     capitalized,
     check_choice,
@@ -195,11 +203,8 @@ def _finish_ratios(
         if is_paired
         else compared(result, result["estimate"])
     )
-    better, threshold = (
-        str(result.attrs.get("better", LOWER)),
-        float(result.attrs.get("threshold", 0.0)),
-    )
-    texts = [_change(interval, better, threshold) + interval.mark for interval in intervals]
+    better, digits = str(result.attrs.get("better", LOWER)), words.ratio_digits(result)
+    texts = [_change(interval, better, digits) + interval.mark for interval in intervals]
     is_log = frame.ax.get_xscale() == "log"
     if is_log:
         write_changes(frame.ax.xaxis, better)
@@ -208,10 +213,10 @@ def _finish_ratios(
     return frame.finish(capitalized(title_parts), label, texts, "change")
 
 
-def _change(interval: IntervalMark, better: str, threshold: float) -> str:
+def _change(interval: IntervalMark, better: str, digits: int) -> str:
     if interval.bound:
-        return interval.bound + words.ratio(interval.estimate)
-    return words.change_alone(interval.estimate, interval.lower, interval.upper, better, threshold)
+        return interval.bound + words.ratio(interval.estimate, digits)
+    return words.change_alone(interval.estimate, interval.lower, interval.upper, better, digits)
 
 
 def _with_sensitivity(result: xr.Dataset) -> xr.Dataset:
@@ -425,6 +430,8 @@ def _confidence(result: xr.Dataset, intervals: list[IntervalMark]) -> str:
     """Write the level of the bars, and why some points have none."""
     level, attrs = level_of_intervals(result), result.attrs
     bars = f"{level} confidence intervals" if level else "intervals"
+    if intervals and all(row.kind == EXACT for row in intervals if not row.is_empty):
+        bars = "exact, without intervals"
     notes, corrected = [], attrs.get("correction", "none") != "none"
     if corrected:
         requested_level = percentage(attrs["confidence_level"])
@@ -437,7 +444,7 @@ def _confidence(result: xr.Dataset, intervals: list[IntervalMark]) -> str:
         )
     notes += (
         ["hollow: one unit, no interval"]
-        if any(not row.segments() and np.isfinite(row.estimate) for row in intervals)
+        if any(row.lacks_interval and np.isfinite(row.estimate) for row in intervals)
         else []
     )
     notes += (

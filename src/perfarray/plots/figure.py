@@ -33,7 +33,7 @@ from matplotlib.ticker import (
 )
 
 from perfarray.conventions import LEVELS
-from perfarray.results.words import side
+from perfarray.results.words import own_name, side
 
 CONTROLS: Final = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
@@ -365,7 +365,7 @@ def label_text(dim: str, label: object) -> str:
     """Return a label as text; before a number stands its dim."""
     if isinstance(label, tuple):
         return ", ".join(str(element) for element in label)
-    return str(label) if isinstance(label, str) else f"{dim} {label}"
+    return str(label) if isinstance(label, str) else f"{own_name(dim)} {label}"
 
 
 def shortened(labels: list[str], limit: int = 40) -> list[str]:

@@ -22,7 +22,7 @@ from perfarray.plots.figure import (
     write_units,
 )
 from perfarray.plots.rows import TALLEST, Row, RowFrame, rows_of
-from perfarray.results.words import change_alone, percent
+from perfarray.results.words import change_alone, percent, ratio_digits
 
 VERDICTS: Final = {
     "slower": "#D55E00",
@@ -221,7 +221,7 @@ def _draw_series(
 
 
 def _draw_changes(ax: Axes, series: xr.Dataset, y: float | None, labels: list[str]) -> None:
-    drifts = series["cause"].values == "drift"
+    drifts, digits = series["cause"].values == "drift", ratio_digits(series)
     for number, index in enumerate(np.flatnonzero(series["change"].values | drifts).tolist()):
         change = series.isel({series["change"].dims[0]: index})
         verdict, estimate, is_host = (
@@ -248,9 +248,7 @@ def _draw_changes(ax: Axes, series: xr.Dataset, y: float | None, labels: list[st
         is_rise = estimate > 1  # the room is then below the values that follow
         offset = 10 * (number % 3) + 2 if y is None else 0
         lower, upper = float(change["lower"]), float(change["upper"])
-        text = change_alone(
-            estimate, lower, upper, str(series.attrs["better"]), float(series.attrs["threshold"])
-        )
+        text = change_alone(estimate, lower, upper, str(series.attrs["better"]), digits)
         text = f"{labels[index]}: {text}" if y is None else text
         if drifts[index]:  # written before its end, a change after its beginning
             text = f"drifts by {percent(estimate - 1)} over {change['n_segment']:.0f}"

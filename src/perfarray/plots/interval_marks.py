@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, NullLocator
 
+from perfarray.conventions import EXACT
 from perfarray.plots.figure import DARK, GREY, LogTicks
 from perfarray.plots.rows import mark_border, note_rows
 from perfarray.results.words import FROM_ZERO
@@ -55,6 +56,11 @@ class IntervalMark(NamedTuple):
     def reason(self) -> str:
         """Why there is no estimate: a difference alone can decide where the baseline is 0."""
         return FROM_ZERO if self.verdict in ("faster", "slower") else UNMEASURED
+
+    @property
+    def lacks_interval(self) -> bool:
+        """Whether there is no interval though the values have noise."""
+        return not self.segments() and self.kind != EXACT
 
     def in_percent(self) -> "IntervalMark":
         """Return the interval about its estimate, in percent of it."""
@@ -148,7 +154,7 @@ def _draw_points(ax: Axes, rows: list[IntervalMark], verdict: str) -> None:
     (colour, marker), label = VERDICTS[verdict], verdict
     for is_suite, is_hollow in product((False, True), repeat=2):
         points = [
-            row for row in rows if row.is_suite is is_suite and (not row.segments()) is is_hollow
+            row for row in rows if row.is_suite is is_suite and row.lacks_interval is is_hollow
         ]
         if points:
             ax.plot(

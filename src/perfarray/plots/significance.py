@@ -19,7 +19,7 @@ from perfarray.plots.figure import (
     formatted,
 )
 from perfarray.plots.rows import RowFrame, mark_border, shown_rows
-from perfarray.results.words import change_alone
+from perfarray.results.words import change_alone, digits_of
 
 LEAST: Final = 1e-6  # smaller p-values are arrows at the border
 KINDS: Final = ("cells", "histogram", "qq")
@@ -144,8 +144,9 @@ def _draw_cells(result: xr.Dataset, ax: Axes | None, alpha: float) -> Axes:
         ratios, lower, upper = (
             frame.values(result.get(name, missing)) for name in (statistic, "lower", "upper")
         )
+        digits = digits_of(ratios, lower, upper, ratio=True)
         texts = [
-            change_alone(*cell, better=better) for cell in zip(ratios, lower, upper, strict=True)
+            change_alone(*cell, better, digits) for cell in zip(ratios, lower, upper, strict=True)
         ]
     return frame.finish(
         [title, *compared(result, result["pvalue"])], _pvalue_label(result), texts, header

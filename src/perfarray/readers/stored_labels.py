@@ -17,7 +17,7 @@ from perfarray.conventions import CENSORED_AT, COMPARED, EXECUTION, HISTORY, LEV
 from perfarray.numerics.types import Integers
 from perfarray.readers.stored_tables import BLANKS, StoredTable, identifier
 from perfarray.readers.tidy_csv import MISSING
-from perfarray.tables.columns import EXACT
+from perfarray.tables.columns import LARGEST_EXACT
 from perfarray.tables.measured import UNITS_OF_ROWS, name_and_unit, value_column
 from perfarray.tables.roles import EXIT_CODE, depends_only_on
 from perfarray.timings.crossed import label_name
@@ -170,7 +170,7 @@ def _ordered_labels(table: StoredTable, lowest: str) -> Any:
         raise table.error(f"column {lowest!r} names repetitions but is empty in some rows")
     numbers = pd.to_numeric(texts, errors="coerce")
     are_numbers = not numbers.isna().any()
-    if (are_numbers and (numbers.duplicated().any() or (abs(numbers) > EXACT).any())) or (
+    if (are_numbers and (numbers.duplicated().any() or (abs(numbers) > LARGEST_EXACT).any())) or (
         texts.str.lower().isin(["true", "false"]).any()
     ):
         raise table.error(f"column {lowest!r} has labels that may be numbers, and is not streamed")

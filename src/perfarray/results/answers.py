@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import BENCHMARK, level_of_intervals, percentage, plural
+from perfarray.conventions import BENCHMARK, EXACT, level_of_intervals, percentage, plural
 from perfarray.numerics.types import Integers, Mask, Texts
 from perfarray.results.combine import as_dataset, parts_of
 from perfarray.results.kinds import kind_of, layout_of
@@ -20,7 +20,7 @@ from perfarray.results.models import FittedModel
 from perfarray.results.printed import CHANGED
 from perfarray.results.reserved import without_foreign_names
 from perfarray.results.rows import Places, Table
-from perfarray.results.words import Cell, Columns
+from perfarray.results.words import Cell, Columns, own_name
 from perfarray.timings.apply import LEVEL
 from perfarray.timings.notes import is_lazy, notes
 from perfarray.timings.validation import check_choice, listed
@@ -100,7 +100,7 @@ def select_rows(
     largest : bool
         Whether a limit keeps the largest effects, rather than the first rows.
     equal_counts : bool
-        Whether the column `n` is shown where all of its rows are the same.
+        Whether the column `n` is shown where all rows have the same, those left out, too.
     together : str, optional
         A dim whose labels keep their rows together, as suites whose scores have no common scale.
     columns : mapping of str to title, optional
@@ -130,7 +130,7 @@ def select_rows(
         else {"": data}
     )
     measured = reduce(or_, map(_measured_cells, single_results.values()))
-    tables = {}
+    tables, has_one_n = {}, not equal_counts
     for name, single_result in single_results.items():
         cells, layout = _cells_of_rows(single_result), layout_of(single_result)
         along = measured.any([dim for dim in measured.dims if dim not in cells.dims])
@@ -147,6 +147,7 @@ def select_rows(
             labels = np.unravel_index(positions, shape)[cells.dims.index(together)]
             positions = positions[np.argsort(labels, kind="stable")]
         places = Places(cells.dims, positions[:limit], n_rows - positions[:limit].size)
+        has_one_n &= _has_one_n(cells, np.flatnonzero(along.transpose(*cells.dims)))
         tables[name] = _table(single_result, cells, layout, places)
     table = next(iter(tables.values()))
     if is_combined:
@@ -155,7 +156,7 @@ def select_rows(
     if columns is not None:
         frame = table[[*columns.values()]].set_axis([*columns], axis="columns")
         table = Table.of_cells(frame, table.attrs, table.places)
-    if not equal_counts and len(set(table["n"])) == 1:
+    if has_one_n and len(set(table["n"])) == 1:
         table = Table.of_cells(table.drop(columns="n"), table.attrs, table.places)
     remarks = notes(data)
     table.attrs = {
@@ -218,6 +219,12 @@ def _measured_cells(data: xr.Dataset) -> xr.DataArray:
         answered |= np.nan_to_num(values.get("n", 0)) != 0
     mask = _shown(cells, data) & answered
     return xr.DataArray(mask.reshape([data.sizes[dim] for dim in cells.dims]), dims=cells.dims)
+
+
+def _has_one_n(cells: "ResultCells", positions: Integers) -> bool:
+    """Return whether all rows rest on as many units, those that are left out, too."""
+    names = cells.values.keys() & {"n", "n_baseline", "n_candidate"}
+    return all(np.unique(cells.values[name][positions]).size <= 1 for name in names)
 
 
 def _in_order(
@@ -392,6 +399,13 @@ def _shown(cells: ResultCells, data: xr.Dataset) -> Mask:
     return np.less(first, second)
 
 
+def _is_exact(data: xr.Dataset) -> bool:
+    """Return whether no row of a comparison has noise, and so none has an interval."""
+    if "verdict" not in data or "kind" not in data:
+        return False
+    return bool((data["kind"] == EXACT).any() and data["lower"].isnull().all())
+
+
 def _about(data: xr.Dataset, table: Table, single_result: xr.Dataset) -> str:
     """Write the sentence below a table: common labels, confidence level, unit."""
     kind = kind_of(data)
@@ -403,10 +417,12 @@ def _about(data: xr.Dataset, table: Table, single_result: xr.Dataset) -> str:
     }
     clauses = [
         str(label) if str(label).startswith(f"{dim} ") else f"{dim.replace('_', ' ')} {label}"
-        for dim, label in labels.items()
+        for dim, label in ((own_name(dim), label) for dim, label in labels.items())
     ]
     if kind.precision is not None:
         clauses += kind.precision(data)
+    elif _is_exact(data):
+        clauses.append("exact, without intervals")
     elif level := level_of_intervals(data):
         corrected = table.attrs["suites"] and data.attrs.get("correction", "none") != "none"
         clauses.append(

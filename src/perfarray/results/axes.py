@@ -5,7 +5,15 @@ from collections.abc import Callable
 import numpy as np
 import xarray as xr
 
-from perfarray.results.words import NOTHING, Cell, Columns, percent, quantity_between, ratio
+from perfarray.results.words import (
+    NOTHING,
+    Cell,
+    Columns,
+    digits_of,
+    percent,
+    quantity_between,
+    ratio,
+)
 
 COMPONENT = "principal_component"
 
@@ -29,10 +37,17 @@ def places(data: xr.Dataset) -> Columns:
     unit = str(data["score"].attrs["units"])
     shares = data["explained_variance_ratio"]
 
+    names = ("score", "score_lower", "score_upper")
+
     def place(number: int) -> Callable[[Cell], str]:
-        return lambda cell: quantity_between(
-            cell["score"][number], cell["score_lower"][number], cell["score_upper"][number], unit
-        )
+        column = (data[name].isel({COMPONENT: number}).values for name in names)
+        digits = digits_of(*column)
+
+        def text(cell: Cell) -> str:
+            value, lower, upper = (cell[name][number] for name in names)
+            return quantity_between(value, lower, upper, unit, digits)
+
+        return text
 
     def title(number: int) -> str:
         explained = f" ({percent(float(shares[number]))})" if shares.ndim == 1 else ""

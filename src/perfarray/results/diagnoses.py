@@ -13,13 +13,16 @@ from perfarray.results.words import (
     Columns,
     change,
     count,
+    digits_of,
     drift,
     number,
     percent,
     percent_between,
+    places_of_shares,
     probability,
     quantity,
     quantity_between,
+    ratio_digits,
 )
 
 
@@ -45,7 +48,7 @@ def dependence(data: xr.Dataset) -> Columns:
 
 def changes(data: xr.Dataset) -> Columns:
     """Show every change and drift: its size, its range of commits, its cause."""
-    better, threshold = str(data.attrs["better"]), float(data.attrs["threshold"])
+    better, digits = str(data.attrs["better"]), ratio_digits(data)
 
     def size(cell: Cell) -> str:
         if cell["cause"] == "drift":
@@ -55,7 +58,7 @@ def changes(data: xr.Dataset) -> Columns:
                 cell["upper"],
                 f"{cell['n_segment']:.0f} {plural(str(data.attrs['dim']))}",
             )
-        return change(cell["estimate"], cell["lower"], cell["upper"], "bounded", better, threshold)
+        return change(cell["estimate"], cell["lower"], cell["upper"], "bounded", better, digits)
 
     columns: Columns = {
         "change": size,
@@ -96,14 +99,11 @@ def following(data: xr.Dataset) -> Columns:
 
 def slopes(data: xr.Dataset) -> Columns:
     """Show the factor for each commit or year, and the total over the history."""
-    better, threshold, per = (
-        str(data.attrs["better"]),
-        float(data.attrs["threshold"]),
-        str(data.attrs["per"]),
-    )
+    better, per = str(data.attrs["better"]), str(data.attrs["per"])
+    digits = digits_of(*(data[name].values for name in ("slope", "lower", "upper")), ratio=True)
     return {
         f"a {per}": lambda cell: change(
-            cell["slope"], cell["lower"], cell["upper"], "bounded", better, threshold
+            cell["slope"], cell["lower"], cell["upper"], "bounded", better, digits
         ),
         "in all": lambda cell: NOTHING if math.isnan(cell["total"]) else f"{cell['total']:.3g}x",
         "verdict": lambda cell: str(cell["verdict"]),
@@ -207,7 +207,8 @@ def _component(cell: Cell, position: int, units: str) -> str:
 
 def stops(data: xr.Dataset) -> Columns:
     """Show how many units are enough, and the interval at the stop."""
-    unit = str(data["estimate_at_stop"].attrs["units"])
+    names = [f"{name}_at_stop" for name in ("estimate", "lower", "upper")]
+    unit, digits = str(data[names[0]].attrs["units"]), digits_of(*(data[n].values for n in names))
 
     def enough(cell: Cell) -> str:
         bound_text = (
@@ -218,9 +219,8 @@ def stops(data: xr.Dataset) -> Columns:
         return bound_text if math.isnan(cell["required"]) else count(cell["required"])
 
     def interval(cell: Cell) -> str:
-        return quantity_between(
-            cell["estimate_at_stop"], cell["lower_at_stop"], cell["upper_at_stop"], unit
-        )
+        value, lower, upper = (cell[name] for name in names)
+        return quantity_between(value, lower, upper, unit, digits)
 
     def more(cell: Cell) -> str:
         number = cell["remaining"]
@@ -267,11 +267,12 @@ def units(data: xr.Dataset) -> Columns:
     }
 
 
-def thresholds(_: xr.Dataset) -> Columns:
+def thresholds(data: xr.Dataset) -> Columns:
     """Show least thresholds with their limits, and the changes then seen."""
+    places = places_of_shares(data["threshold_lower"].values, data["threshold_upper"].values)
     return {
         "threshold": lambda cell: percent_between(
-            cell["threshold"], cell["threshold_lower"], cell["threshold_upper"]
+            cell["threshold"], cell["threshold_lower"], cell["threshold_upper"], places=places
         ),
         "change seen": lambda cell: percent(cell["detectable_change"]),
         "sessions vary by": lambda cell: percent(cell["session_standard_deviation"]),

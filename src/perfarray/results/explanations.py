@@ -9,8 +9,10 @@ from perfarray.results.words import (
     NOTHING,
     Cell,
     Columns,
+    digits_of,
     percent,
     percent_between,
+    places_of_shares,
     quantity_between,
 )
 
@@ -22,13 +24,20 @@ def explained(data: xr.Dataset) -> Columns:
     """Show what each predictor explains, and its coefficients in a linear model."""
 
     def limited(name: str, limits: str) -> Callable[[Cell], str]:
-        return lambda cell: quantity_between(
-            cell[name], cell[f"{limits}lower"], cell[f"{limits}upper"], "1"
-        )
+        names = (name, f"{limits}lower", f"{limits}upper")
+        digits = digits_of(*(data[name].values for name in names))
+
+        def text(cell: Cell) -> str:
+            value, lower, upper = (cell[name] for name in names)
+            return quantity_between(value, lower, upper, "1", digits)
+
+        return text
+
+    places = places_of_shares(data["explained_lower"].values, data["explained_upper"].values)
 
     columns: Columns = {
         "explains": lambda cell: percent_between(
-            cell["explained"], cell["explained_lower"], cell["explained_upper"]
+            cell["explained"], cell["explained_lower"], cell["explained_upper"], places=places
         ),
         # Without predictive power it divides up noise.
         "influence": lambda cell: (

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BY_PVALUE, CENSORED, LOWER, OTHER_SPREAD, SECONDS, UNKNOWN, plural
+from perfarray.conventions import BY_PVALUE, CENSORED, EXACT, LOWER, OTHER_SPREAD, SECONDS, UNKNOWN, plural
 from perfarray.results import words
 from perfarray.results.words import (
     FROM_ZERO,
@@ -15,10 +15,12 @@ from perfarray.results.words import (
     Cell,
     Columns,
     change,
+    column_digits,
     number,
     percent,
     probability,
     quantity,
+    ratio_digits,
 )
 from perfarray.timings.apply import LEVEL
 
@@ -61,28 +63,25 @@ def _count(cell: Cell) -> str:
 
 def changes_columns(data: xr.Dataset) -> Columns:
     """Show a comparison: both means or medians, the change with its interval in words."""
-    better = _better(data)
+    better, digits = _better(data), ratio_digits(data)
     columns: Columns = {}
     sides = [f"{side}_{data.attrs.get('statistic', 'mean')}" for side in ("baseline", "candidate")]
     if sides[-1] in data.data_vars:
         unit = _units(data, sides[-1])
         title = f"{data.attrs.get('baseline', 'baseline')} -> {_candidate(data)}"
-        columns[title] = lambda cell: _both(cell, sides, unit(cell))
+        columns[title] = lambda cell: _both(cell, sides, unit(cell), digits)
     bound = (
         {"at_least": "at least ", "at_most": "at most "}
         if data.attrs.get(CENSORED) == "bound"
         else {}
     )
-    threshold = float(data.attrs.get("threshold", 0.0))
-    columns[CHANGE] = lambda cell: _change(
-        cell, better(cell), bound, cell.get("threshold", threshold)
-    )
+    columns[CHANGE] = lambda cell: _change(cell, better(cell), bound, digits)
     if "threshold" in data.data_vars:
         columns["threshold"] = lambda cell: f"{100 * cell['threshold']:.3g} %"
     if WITHIN in data.data_vars:
         title = f"within one {data.attrs['between']}"
         columns[title] = lambda cell: words.limits_of_change(
-            cell[WITHIN], cell["within_upper"], better(cell)
+            cell[WITHIN], cell["within_upper"], better(cell), digits
         )
     if "pvalue" in data.data_vars and "verdict" not in data.data_vars:
         columns["p"] = lambda cell: probability(cell["pvalue"])
@@ -97,14 +96,16 @@ def _counts_of_sides(cell: Cell) -> str:
     return " | ".join(sides) if len(set(sides)) > 1 else _count(cell)
 
 
-def _both(cell: Cell, sides: Sequence[str], units: str) -> str:
+def _both(cell: Cell, sides: Sequence[str], units: str, digits: int) -> str:
     """Write both means or medians; a dash where stopped runs leave the ratio unknown."""
     if math.isnan(cell["estimate"]) and not _is_from_zero(cell):
         return NOTHING
-    return " -> ".join(words.quantities([cell[side] for side in sides], units))
+    values, is_exact = [cell[side] for side in sides], cell.get("kind") == EXACT
+    write = words.whole_numbers if is_exact else words.quantities
+    return " -> ".join(write(values, units, digits))
 
 
-def _change(cell: Cell, better: str, bound: Mapping[str, str], threshold: float) -> str:
+def _change(cell: Cell, better: str, bound: Mapping[str, str], digits: int) -> str:
     """Write a change, marked where its interval does not show the verdict or spreads differ.
 
     A bound of the ratio where runs were stopped.
@@ -116,8 +117,9 @@ def _change(cell: Cell, better: str, bound: Mapping[str, str], threshold: float)
     mark = "" if agrees else f" {BY_PVALUE}"
     mark += f" {OTHER_SPREAD}" if cell.get("spread_changed", False) else ""
     if kind in bound and not math.isnan(cell["estimate"]):
-        return f"{bound[kind]}{words.ratio(cell['estimate'])} ({words.between(*_open(cell))}){mark}"
-    return change(cell["estimate"], cell["lower"], cell["upper"], kind, better, threshold) + mark
+        estimate, limits = words.ratio(cell["estimate"], digits), _open(cell, digits)
+        return f"{bound[kind]}{estimate} ({words.between(*limits)}){mark}"
+    return change(cell["estimate"], cell["lower"], cell["upper"], kind, better, digits) + mark
 
 
 def _is_from_zero(cell: Cell) -> bool:
@@ -125,9 +127,9 @@ def _is_from_zero(cell: Cell) -> bool:
     return math.isnan(cell["estimate"]) and cell.get("baseline_mean") == 0
 
 
-def _open(cell: Cell) -> tuple[str, str]:
+def _open(cell: Cell, digits: int) -> tuple[str, str]:
     """Write the limits of a set that is open on one side."""
-    lower, upper = (number(cell[name]) for name in ("lower", "upper"))
+    lower, upper = (number(cell[name], digits) for name in ("lower", "upper"))
     return "-infinite" if cell["lower"] <= 0 else lower, upper
 
 
@@ -145,20 +147,25 @@ def _candidate(data: xr.Dataset) -> str:
 
 def intervals_columns(data: xr.Dataset) -> Columns:
     """Show a value in its unit with its interval."""
-    unit = _units(data, "estimate")
+    unit, digits = _units(data, "estimate"), column_digits(data, "estimate", "lower", "upper")
     columns: Columns = {
         "estimate": lambda cell: words.quantity_between(
-            cell["estimate"], cell.get("lower", math.nan), cell.get("upper", math.nan), unit(cell)
+            cell["estimate"],
+            cell.get("lower", math.nan),
+            cell.get("upper", math.nan),
+            unit(cell),
+            digits,
         )
     }
     return columns | ({N: _count} if "n" in data.data_vars else {})
 
 
-def shares_columns(_: xr.Dataset) -> Columns:
+def shares_columns(data: xr.Dataset) -> Columns:
     """Show a probability with its interval."""
+    places = words.places_of_shares(data["lower"].values, data["upper"].values)
     return {
         "probability": lambda cell: words.percent_between(
-            cell["estimate"], cell["lower"], cell["upper"]
+            cell["estimate"], cell["lower"], cell["upper"], places=places
         ),
         N: _count,
     }
@@ -257,13 +264,16 @@ def plan_columns(data: xr.Dataset) -> Columns:
 
 
 def five_columns(data: xr.Dataset) -> Columns:
-    """Show the five numbers, all with the digits their range deserves."""
-    unit = _units(data, "median")
+    """Show the five numbers in one unit, with the digits that tell the extremes from the median."""
+    unit, digits = _units(data, "median"), column_digits(data, "median", "minimum", "maximum")
+    names = ("minimum", "q1", "median", "q3", "maximum")
 
-    def part(name: str) -> Callable[[Cell], str]:
-        return lambda cell: quantity(cell[name], unit(cell), cell["maximum"] - cell["minimum"])
+    def part(position: int) -> Callable[[Cell], str]:
+        return lambda cell: words.quantities([cell[name] for name in names], unit(cell), digits)[
+            position
+        ]
 
-    return {name: part(name) for name in ("minimum", "q1", "median", "q3", "maximum")} | {N: _count}
+    return {name: part(position) for position, name in enumerate(names)} | {N: _count}
 
 
 def variation_columns(data: xr.Dataset) -> Columns:
@@ -280,9 +290,9 @@ def randomization_columns(data: xr.Dataset) -> Columns:
     """Show the observed ratio of scores, and its p-value."""
     better = _better(data)
     return {
-        CHANGE: lambda cell: change(
-            cell["statistic"], math.nan, math.nan, "", better(cell)
-        ).removesuffix(" (no interval)"),
+        CHANGE: lambda cell: words.change_alone(
+            cell["statistic"], math.nan, math.nan, better(cell)
+        ),
         "p": lambda cell: probability(cell["pvalue"]),
         N: _count,
     }
@@ -326,10 +336,12 @@ def required_columns(data: xr.Dataset) -> Columns:
 def speedups_columns(data: xr.Dataset) -> Columns:
     """Show observed speedups."""
     name = "estimate" if "estimate" in data.data_vars else "speedup"
+    digits = column_digits(data, name, "lower", "upper", ratio=True)
     limits = "lower" in data.data_vars
     columns: Columns = {
         "speedup": lambda cell: (
-            words.ratio(cell[name]) + (f" ({words.between(*_open(cell))})" if limits else "")
+            words.ratio(cell[name], digits)
+            + (f" ({words.between(*_open(cell, digits))})" if limits else "")
         )
     }
     return (

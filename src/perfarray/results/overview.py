@@ -5,8 +5,9 @@ from collections.abc import Collection, Mapping
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import BETTER, LEVELS, LOWER, METRIC, plural
+from perfarray.conventions import BETTER, EXACT, LEVELS, LOWER, METRIC, plural
 from perfarray.results.kinds import functions_by_question
+from perfarray.results.words import labels_of
 from perfarray.timings.resolve import metrics_of
 from perfarray.timings.validation import listed
 
@@ -44,10 +45,8 @@ def _metrics(data: xr.DataArray | xr.Dataset) -> list[str]:
         ]
     units = [str(array.attrs.get("units", "1")) for array in arrays]
     return [
-        (
-            f"{array.name or 'timings'}{'' if unit == '1' else f' in {unit}'}, "
-            f"{array.attrs.get(BETTER, LOWER)} is better"
-        )
+        f"{array.name or 'timings'}{'' if unit == '1' else f' in {unit}'}, "
+        f"{array.attrs.get(BETTER, LOWER)} is better{', exact' if array.attrs.get(EXACT) else ''}"
         for array, unit in zip(arrays, units, strict=True)
     ]
 
@@ -56,7 +55,7 @@ def _dims(data: xr.DataArray | xr.Dataset) -> list[str]:
     """Write the dims with their labels, and the nest of repetitions."""
     dims = [str(dim) for dim in data.dims if dim not in LEVELS]
     lines = [
-        f"  {data.sizes[dim]} {_noun(dim, data.sizes[dim])}: {listed(data[dim].values.tolist(), 4)}"
+        f"  {labels_of(dim, data.sizes[dim])}: {listed(data[dim].values.tolist(), 4)}"
         for dim in dims
     ]
     nest = [

@@ -8,6 +8,7 @@ from typing import Final, Literal, NamedTuple
 import pandas as pd
 
 from perfarray.conventions import BENCHMARK
+from perfarray.results.words import own_name
 from perfarray.timings.notes import escape_controls
 
 VERDICT: Final = "verdict"
@@ -88,7 +89,7 @@ def grid_of(frame: pd.DataFrame, *, shorten: bool = True) -> Grid:
             row[column] = without_settings(row[column].removeprefix(package), settings)
         remarks += [f"Names of benchmarks begin with {package}"] if package else []
         remarks += [f"All benchmarks have {', '.join(settings)}"] if settings else []
-    return Grid([*dims, *titles], rows, len(dims), n_suites, remarks)
+    return Grid([*map(own_name, dims), *titles], rows, len(dims), n_suites, remarks)
 
 
 def common_settings(names: Iterable[str]) -> list[str]:

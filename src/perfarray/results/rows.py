@@ -12,6 +12,7 @@ import xarray as xr
 from perfarray.numerics.types import Integers, Mask
 from perfarray.results.pages import escape_html, html_table
 from perfarray.results.printed import grid_of, markdown_table, quoted_lines
+from perfarray.results.words import own_name
 from perfarray.timings.validation import number_of
 
 
@@ -55,7 +56,9 @@ class Table(pd.DataFrame):
     def __repr__(self) -> str:
         """Write all columns, as many rows as pandas is set to show, and the sentences below."""
         is_labelled = any(name is not None for name in self.index.names)
-        rows = self.to_string(index=is_labelled, max_rows=pd.get_option("display.max_rows"))
+        names: Any = {name: own_name(str(name)) for name in self.index.names if name is not None}
+        frame = pd.DataFrame(self).rename_axis(index=names)
+        rows = frame.to_string(index=is_labelled, max_rows=pd.get_option("display.max_rows"))
         return "\n".join([rows, *self.sentences()])
 
     def _repr_html_(self) -> str:

@@ -2,9 +2,16 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from perfarray.conventions import HIGHER, SECONDS
+from perfarray.conventions import EXACT, HIGHER, SECONDS, plural
+from perfarray.results.variables import COMPARED
+
+if TYPE_CHECKING:  # the help of commands, which show durations, loads no arrays
+    import numpy.typing as npt
+    import xarray as xr
+
+    Numbers = float | npt.ArrayLike
 
 # The values of one cell of a result by variable, and its labels under `coords`
 Cell = Mapping[str, Any]
@@ -20,29 +27,140 @@ NOTHING = "-"
 # Changes of which one side is 0: of the first the ratio is 0, of the second there is none
 TO_ZERO, FROM_ZERO = "to 0", "from 0"
 
-# Numbers from here on are written with a power of ten
-BIG = 1e5
+# Words beside or instead of a change: of units that are all equal, and of a ratio that reads as 1
+NO_SPREAD, UNCHANGED = "no spread", "unchanged"
+
+# Numbers from here on, or below, are written with a power of ten
+BIG, TINY = 1e5, 1e-4
+
+# Digits of a column: at least, at most, and at most where every row needs them (`digits_of`)
+LEAST_DIGITS, MOST_DIGITS, ALL_DIGITS = 3, 5, 7
+
+# Values of one row that differ by this factor share no decimals
+FAR_APART = 10
+
+
+def digits_of(
+    estimate: "Numbers",
+    lower: "Numbers",
+    upper: "Numbers",
+    *,
+    ratio: bool = False,
+    threshold: float = 0.0,
+) -> int:
+    """Return the digits of a column: the one rule for numbers beside their limits.
+
+    The digits follow the uncertainty. A row needs those that tell its estimate from both of its
+    limits; without a threshold, a limit that excludes 1 also needs one more where it would read as
+    1. All rows of a column have the digits of the neediest: at least 3, at most 5, more only where
+    every row needs more.
+
+    They count from the first digit of the largest number of the row; its estimate and limits have
+    one unit and the same decimals. A ratio is read as a factor, which faster and slower share. The
+    means beside a change have as many digits, in the smaller of both.
+    """
+    import numpy as np
+
+    values = np.stack([np.ravel(side).astype(float) for side in (estimate, lower, upper)])
+    values = values[:, np.isfinite(values[0])]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values[~np.isfinite(values)] = np.nan
+        nearest = np.fmax(values[1] - 1, 1 - values[2])  # above 0 where both limits exclude 1
+        distances = np.abs(values[1:] - values[0])
+        if ratio:
+            factors = np.where(values > 0, np.fmax(values, 1 / values), np.nan)
+            same_side = (values[1:] > 1) == (values[0] > 1)
+            distances = np.where(
+                same_side, np.abs(factors[1:] - factors[0]), factors[1:] + factors[0] - 2
+            )
+            nearest = np.where(nearest > 0, np.fmin(factors[1], factors[2]) - 1, np.nan)
+            values = factors
+        first = np.floor(np.log10(np.fmax.reduce(np.abs(values), axis=0)))
+        distance = np.fmin.reduce(np.where(distances > 0, distances, np.nan), axis=0)
+        needed = 1 + first + np.ceil(-np.log10(distance) - 1e-9)
+        if ratio and not threshold:
+            edge = 1 + first + np.ceil(-np.log10(2 * nearest))
+            needed = np.fmax(needed, np.minimum(edge, LEAST_DIGITS + 1))
+    needed = np.nan_to_num(needed[np.isfinite(first)], nan=LEAST_DIGITS)
+    if not needed.size:
+        return LEAST_DIGITS
+    most = min(max(needed.min(), MOST_DIGITS), ALL_DIGITS)
+    return int(np.clip(needed.max(), LEAST_DIGITS, most))
+
+
+def column_digits(
+    data: "xr.Dataset", *names: str, prefixes: Sequence[str] = ("",), **options: Any
+) -> int:
+    """Return the digits of the column of an estimate and its limits, also those of suites."""
+    import numpy as np
+    import xarray as xr
+
+    rows = [
+        [variable.values.ravel() for variable in xr.broadcast(*columns)]
+        for prefix in prefixes
+        if len(columns := [data[prefix + name] for name in names if prefix + name in data]) == 3
+    ]
+    if not rows:
+        return LEAST_DIGITS
+    return digits_of(*(np.concatenate(column) for column in zip(*rows, strict=True)), **options)
+
+
+def ratio_digits(data: "xr.Dataset") -> int:
+    """Return the digits of all changes of a result: `digits_of` its benchmarks and suites.
+
+    In a history, drifts are no changes.
+    """
+    names, prefixes = ("estimate", "lower", "upper"), ("", "suite_")
+    threshold = "threshold" in data or float(data.attrs.get("threshold", 0.0))
+    if "cause" in data:
+        data = data[[*names]].where(data["cause"] != "drift")
+    for prefix in prefixes if "kind" in data else ():  # what has no limits is told from no change
+        if f"{prefix}kind" in data:
+            limit = data[f"{prefix}lower"].where(data[f"{prefix}kind"] != EXACT, 1.0)
+            data = data.assign({f"{prefix}lower": limit})
+    return column_digits(data, *names, prefixes=prefixes, ratio=True, threshold=threshold)
+
+
+def decimals_of(digits: int, *values: float) -> int:
+    """Return the decimals of numbers with so many digits, the largest of them."""
+    largest = max((abs(value) for value in values if value and math.isfinite(value)), default=1.0)
+    # 999.6 has the exponent of 1000, as which it is written.
+    return digits - 1 - int(f"{largest:.{digits - 1}e}".partition("e")[2])
 
 
 def decimals(spread: float, maximum: int = 6) -> int:
-    """Return the decimals of a number with an interval of this width: two digits of the width."""
+    """Return the decimals of a share with an interval of this width: two digits of the width."""
     return max(0, min(maximum, math.ceil(math.log10(4 / spread)))) if 0 < spread < math.inf else 0
 
 
-def number(value: float, spread: float = math.nan) -> str:
-    """Write a number with the digits that its interval supports.
+def number(value: float, digits: int = LEAST_DIGITS) -> str:
+    """Write a number."""
+    return numbers([value], digits)[0]
 
-    Three digits without an interval.
+
+def numbers(values: Sequence[float], digits: int, decimals_shown: int | None = None) -> list[str]:
+    """Write numbers with the same decimals, by default those of the largest.
+
+    All or none have a power of ten.
     """
-    if math.isnan(value):
-        return NOTHING
-    if math.isinf(value):
-        return "infinite" if value > 0 else "-infinite"
-    if spread > 0:
-        return f"{value:.{decimals(spread)}f}" if abs(value) < BIG else f"{value:.3g}"
-    if value and not 1e-4 <= abs(value) < BIG:
-        return f"{value:.3g}"
-    return f"{value:.0f}" if abs(value) >= 999.5 else f"{value:#.3g}".rstrip(".")
+    sizes = [abs(value) for value in values if value and math.isfinite(value)]
+    smallest, largest = min(sizes, default=1.0), max(sizes, default=1.0)
+    places = decimals_of(digits, largest) if decimals_shown is None else decimals_shown
+    form = (
+        f".{digits - 1}e"
+        if largest < TINY or (smallest >= BIG and places < 0)
+        else f".{max(0, places)}f"
+    )
+    return [
+        NOTHING
+        if math.isnan(value)
+        else f"{value:{form}}"
+        if math.isfinite(value)
+        else "infinite"
+        if value > 0
+        else "-infinite"
+        for value in values
+    ]
 
 
 def scale_of(value: float, units: str) -> tuple[float, str]:
@@ -59,31 +177,34 @@ def scale_of(value: float, units: str) -> tuple[float, str]:
     )
 
 
-def quantity(value: float, units: str, spread: float = math.nan) -> str:
+def quantity(value: float, units: str, digits: int = LEAST_DIGITS) -> str:
     """Write a value with its unit: `164 ns`."""
     size, name = scale_of(value, units)
-    return (
-        f"{number(value / size, spread / size)} {name}".strip()
-        if not math.isnan(value)
-        else NOTHING
-    )
+    return f"{number(value / size, digits)} {name}".strip() if not math.isnan(value) else NOTHING
 
 
-def quantities(values: Sequence[float], units: str) -> list[str]:
-    """Write values in the unit of the largest, unless they differ by a factor of 1000 or more."""
+def quantities(values: Sequence[float], units: str, digits: int = LEAST_DIGITS) -> list[str]:
+    """Write values in the unit of the largest, unless they differ by a factor of 1000 or more.
+
+    Each has so many digits; all have the decimals of the smallest, unless they are far apart.
+    """
     sizes = [abs(value) for value in values if value and math.isfinite(value)]
     if not sizes or max(sizes) >= 1000 * min(sizes):
-        return [quantity(value, units) for value in values]
+        return [quantity(value, units, digits) for value in values]
     size, name = scale_of(max(sizes), units)
-    if not 1e-4 <= min(sizes) / size <= max(sizes) / size < BIG:
-        return [quantity(value, units) for value in values]
-    decimals_shown = max(0, 2 - math.floor(math.log10(min(sizes) / size)))
-    return [
-        f"{value / size:.{decimals_shown}f} {name}".strip()
-        if math.isfinite(value)
-        else quantity(value, units)
-        for value in values
-    ]
+    if max(sizes) >= FAR_APART * min(sizes):
+        texts = [number(value / size, digits) for value in values]
+    else:
+        places = decimals_of(digits, min(sizes) / size)
+        texts = numbers([value / size for value in values], digits, places)
+    return [text if text == NOTHING else f"{text} {name}".strip() for text in texts]
+
+
+def whole_numbers(values: Sequence[float], units: str, digits: int) -> list[str]:
+    """Write counts in full; what is no whole number, or a time, as `quantities` does."""
+    if units == SECONDS or not all(map(float.is_integer, values)):
+        return quantities(values, units, digits)
+    return [f"{value:.0f} {'' if units == '1' else units}".strip() for value in values]
 
 
 def count(value: float) -> str:
@@ -99,18 +220,49 @@ def count(value: float) -> str:
     )
 
 
-def ratio(value: float) -> str:
+def own_name(dim: str) -> str:
+    """Return what the user calls a dim, which may have made room for a variable of answers.
+
+    `data_n` is `n`.
+    """
+    name = dim.removeprefix("data_")
+    return name if name in COMPARED.split() else dim
+
+
+def labels_of(dim: str, size: int) -> str:
+    """Write how many labels a dim has: `2 versions`; a plural is a name, `threads (3 labels)`."""
+    if plural(dim) == dim or own_name(dim) != dim:
+        return f"{own_name(dim)} ({size} {'label' if size == 1 else 'labels'})"
+    return f"{size} {dim if size == 1 else plural(dim)}"
+
+
+def ratio(value: float, digits: int = LEAST_DIGITS) -> str:
     """Write a ratio as a factor: `1.13x`."""
-    return NOTHING if math.isnan(value) else f"{number(value)}x"
+    return NOTHING if math.isnan(value) else f"{number(value, digits)}x"
 
 
-def quantity_between(value: float, lower: float, upper: float, units: str) -> str:
-    """Write a value with its interval: `164 ns (160 to 168)`."""
-    if math.isnan(lower) or math.isnan(upper):
-        return quantity(value, units)
-    size, _ = scale_of(value, units)
-    limits = between(*(number(limit / size, (upper - lower) / size) for limit in (lower, upper)))
-    return f"{quantity(value, units, upper - lower)} ({limits})"
+def quantity_between(
+    value: float, lower: float, upper: float, units: str, digits: int | None = None
+) -> str:
+    """Write a value with its interval: `164 ns (160 to 168)`.
+
+    By default the digits are those of a column of this row alone.
+    """
+    digits = digits_of(value, lower, upper) if digits is None else digits
+    if math.isnan(value) or math.isnan(lower) or math.isnan(upper):
+        return quantity(value, units, digits)
+    size, name = scale_of(value, units)
+    estimate, *limits = numbers([side / size for side in (value, lower, upper)], digits)
+    return f"{estimate} {name}".strip() + f" ({_told_apart(estimate, limits, value, lower, upper)})"
+
+
+def _told_apart(
+    estimate: str, limits: Sequence[str], value: float, lower: float, upper: float
+) -> str:
+    """Write an interval; where its ends read as the estimate, its half-width in percent."""
+    if {*limits} != {estimate}:
+        return between(*limits)
+    return NO_SPREAD if lower == upper else f"± {percent((upper - lower) / 2 / abs(value))}"
 
 
 def between(lower: str, upper: str) -> str:
@@ -135,12 +287,27 @@ def percent(share: float) -> str:
     return f"{100 * share:.2g} %" if abs(share) < 0.0995 else f"{100 * share:.0f} %"
 
 
-def percent_between(share: float, lower: float, upper: float) -> str:
-    """Write a share with its interval: `93 % (88 to 97)`."""
+def places_of_shares(lower: "Numbers", upper: "Numbers") -> int:
+    """Return the decimals of a column of percentages: those of its narrowest interval.
+
+    At most 1; 2 where every row needs them.
+    """
+    import numpy as np
+
+    widths = np.ravel(100 * (np.asarray(upper, dtype=float) - np.asarray(lower, dtype=float)))
+    needed = [decimals(width, 2) for width in widths[widths > 0]]
+    return min(max(needed), max(1, min(needed))) if needed else 0
+
+
+def percent_between(share: float, lower: float, upper: float, *, places: int | None = None) -> str:
+    """Write a share with its interval: `93 % (88 to 97)`.
+
+    By default the decimals are those of a column of this row alone.
+    """
     if math.isnan(lower) or math.isnan(upper):
         return percent(share)
-    digits = min(decimals(100 * (upper - lower)), 2)
-    return f"{100 * share:.{digits}f} % ({100 * lower:.{digits}f} to {100 * upper:.{digits}f})"
+    places = places_of_shares(lower, upper) if places is None else places
+    return f"{100 * share:.{places}f} % ({100 * lower:.{places}f} to {100 * upper:.{places}f})"
 
 
 def probability(value: float) -> str:
@@ -161,7 +328,7 @@ def times_as(ratio: float, better: str, digits: int) -> str:
     if ratio <= 0 or math.isinf(ratio):
         return f"any times {side(ratio, better)}"
     text = f"{max(ratio, 1 / ratio):.{digits}f}"
-    return "unchanged" if float(text) == 1 else f"{text}x {side(ratio, better)}"
+    return UNCHANGED if float(text) == 1 else f"{text}x {side(ratio, better)}"
 
 
 def side(ratio: float, better: str) -> str:
@@ -170,46 +337,70 @@ def side(ratio: float, better: str) -> str:
 
 
 def change(
-    ratio: float, lower: float, upper: float, kind: str, better: str, threshold: float = 0.0
+    ratio: float,
+    lower: float,
+    upper: float,
+    kind: str,
+    better: str,
+    digits: int | None = None,
 ) -> str:
-    """Write a ratio and its confidence set as a change: `1.13x slower (1.10 to 1.16)`."""
+    """Write a ratio and its confidence set as a change: `1.13x slower (1.10 to 1.16)`.
+
+    By default the digits are those of a column of this row alone.
+    """
     if math.isnan(ratio):
         return NOTHING
-    digits = _digits(ratio, lower, upper, threshold)
-    estimate = TO_ZERO if ratio == 0 else times_as(ratio, better, digits)
+    places = _places(ratio, lower, upper, digits)
+    estimate = change_alone(ratio, lower, upper, better, digits, kind)
+    if kind == EXACT:
+        return f"{estimate} ({EXACT})"
     if math.isnan(lower) or math.isnan(upper):
         return f"{estimate} (no interval)"
     if kind == "unbounded":
         return f"{estimate} (any ratio is possible)"
+    ends = [times_as(limit, better, places) for limit in (lower, upper)]
     if kind == "exclusive":
-        return (
-            f"{estimate} (beyond {times_as(lower, better, digits)} or "
-            f"{times_as(upper, better, digits)})"
-        )
+        return f"{estimate} (beyond {ends[0]} or {ends[1]})"
     if upper == 0:
         return estimate
     if lower >= 1 or upper <= 1:
         smaller, larger = (
             (lower, upper) if lower >= 1 else (1 / upper, 1 / lower if lower > 0 else math.inf)
         )
-        limits = (
-            f"{smaller:.{digits}f} to {larger:.{digits}f}"
-            if larger < math.inf
-            else f"at least {smaller:.{digits}f}"
-        )
-        return f"{estimate} ({limits})"
-    return f"{estimate} ({times_as(lower, better, digits)} to {times_as(upper, better, digits)})"
+        text = f"{max(ratio, 1 / ratio):.{places}f}" if ratio else TO_ZERO
+        limits = [
+            f"{end:.{places}f}" if end < math.inf else "infinite" for end in (smaller, larger)
+        ]
+        return f"{estimate} ({_told_apart(text, limits, ratio, lower, upper)})"
+    if ends == ["unchanged"] * 2:
+        return f"{estimate} (± {percent((upper - lower) / 2)})"
+    return f"{estimate} ({ends[0]} to {ends[1]})"
 
 
 def change_alone(
-    ratio: float, lower: float, upper: float, better: str, threshold: float = 0.0
+    ratio: float,
+    lower: float,
+    upper: float,
+    better: str,
+    digits: int | None = None,
+    kind: str = "",
 ) -> str:
     """Write a ratio as `change` does, without its confidence set: `1.13x slower`."""
-    if math.isnan(ratio):
-        return NOTHING
-    return (
-        TO_ZERO if ratio == 0 else times_as(ratio, better, _digits(ratio, lower, upper, threshold))
-    )
+    if math.isnan(ratio) or ratio == 0:
+        return NOTHING if ratio else TO_ZERO
+    places = _places(ratio, lower, upper, digits)
+    text = times_as(ratio, better, places)
+    differs = lower > 1 or upper < 1 or (kind == EXACT and ratio != 1)
+    if text == UNCHANGED and differs:
+        return f"< {1 + 10**-places:.{places}f}x {side(ratio, better)}"
+    return text
+
+
+def _places(ratio: float, lower: float, upper: float, digits: int | None) -> int:
+    """Return the decimals of a ratio and its limits, read as factors."""
+    digits = digits_of(ratio, lower, upper, ratio=True) if digits is None else digits
+    factors = [max(end, 1 / end) for end in (ratio, lower, upper) if 0 < end < math.inf]
+    return max(0, decimals_of(digits, *factors))
 
 
 def drift(ratio: float, lower: float, upper: float, over: str) -> str:
@@ -227,28 +418,12 @@ def drift(ratio: float, lower: float, upper: float, over: str) -> str:
     return f"{size} ({between(*limits)})"
 
 
-def limits_of_change(lower: float, upper: float, better: str) -> str:
+def limits_of_change(lower: float, upper: float, better: str, digits: int | None = None) -> str:
     """Write the limits of a ratio of positive means as changes: `1.01x faster to 1.03x slower`."""
     if math.isnan(lower) or math.isnan(upper):
         return NOTHING
-    digits = _digits(math.sqrt(max(lower, 0.0) * upper), lower, upper, 0.0)
-    return f"{times_as(lower, better, digits)} to {times_as(upper, better, digits)}"
-
-
-def _digits(ratio: float, lower: float, upper: float, threshold: float) -> int:
-    """Return the decimals that show on which side of the threshold the limits lie."""
-    limits = [max(limit, 1 / limit) for limit in (lower, upper) if 0 < limit < math.inf]
-    factor = max([*limits, ratio, 1 / ratio]) if 0 < ratio < math.inf else 1.0
-    width = abs(math.log(upper / lower)) if len(limits) == 2 and upper > lower else math.nan
-    digits = 0 if factor >= 100 else max(1 if factor >= 10 else 2, decimals(width, 5))
-    beyond = [
-        limit / (1 + threshold) if limit > 1 else (1 - threshold) / limit
-        for limit in (lower, upper)
-        if 0 < limit < math.inf
-    ]
-    while digits < 6 and any(0 < abs(factor - 1) < 0.5 * 10**-digits for factor in beyond):
-        digits += 1
-    return digits
+    places = _places(math.sqrt(max(lower, 0.0) * upper), lower, upper, digits)
+    return f"{times_as(lower, better, places)} to {times_as(upper, better, places)}"
 
 
 def duration(seconds: float) -> str:

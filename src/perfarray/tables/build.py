@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from perfarray.conventions import FORMAT, METRIC, UNKNOWN
+from perfarray.conventions import EXACT, FORMAT, METRIC, UNKNOWN
 from perfarray.numerics.types import Floats, Integers, same_text
 from perfarray.results.reserved import settle_dims
 from perfarray.tables.columns import (
-    EXACT,
+    LARGEST_EXACT,
     Descriptor,
     Metric,
     Table,
@@ -144,7 +144,9 @@ def _metric_variable(
     """Place a metric's values, NaN elsewhere."""
     values = _blank(int(np.prod(shape)))
     values[flat] = metric.values
-    attrs = {"units": metric.units} | ({"better": metric.better} if metric.better else {})
+    attrs: dict[str, Any] = {"units": metric.units}
+    attrs |= {"better": metric.better} if metric.better else {}
+    attrs |= {EXACT: 1} if metric.exact else {}
     attrs |= {"shared_levels": " ".join(shared)} if shared else {}
     return _variable(names, values.reshape(shape), attrs)
 
@@ -236,7 +238,9 @@ def _descriptor_variable(
     """
     non_missing = [value for value in descriptor.values.values() if value is not None]
     numeric = all(
-        isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < EXACT
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and abs(value) < LARGEST_EXACT
         for value in non_missing
     )
     dims = list(descriptor.dims)

@@ -13,7 +13,7 @@ from perfarray.numerics.types import Floats, Integers, Mask, Texts
 from perfarray.timings.notes import Note
 
 # Integers below this are exact as floats; larger descriptors are kept as text
-EXACT = 2**53
+LARGEST_EXACT = 2**53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +40,13 @@ class Descriptor:
 class Metric:
     """A measured quantity: a value for each row (NaN: none), its unit and direction.
 
-    None where nothing says which is good.
+    None where nothing says which is good. An exact one has no noise.
     """
 
     values: Floats
     units: str = SECONDS
     better: str | None = LOWER
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -144,7 +144,8 @@ def _joined_metric(name: str, tables: Sequence[Table], rows: Sequence[int]) -> M
         table.metrics[name].values if name in table.metrics else np.full(n, np.nan)
         for table, n in zip(tables, rows, strict=True)
     ]
-    return replace(having[0], values=np.concatenate(arrays))
+    exact = all(metric.exact for metric in having)
+    return replace(having[0], values=np.concatenate(arrays), exact=exact)
 
 
 def _joined_mark(name: str, tables: Sequence[Table], rows: Sequence[int]) -> Mask:

@@ -10,7 +10,17 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import COMPARED, EXECUTION, FORMAT, LEVELS, MARKS, METRIC, TIME, UNKNOWN
+from perfarray.conventions import (
+    COMPARED,
+    EXACT,
+    EXECUTION,
+    FORMAT,
+    LEVELS,
+    MARKS,
+    METRIC,
+    TIME,
+    UNKNOWN,
+)
 from perfarray.tables.build import build
 from perfarray.tables.columns import Column, Descriptor, Metric, Table, objects
 from perfarray.tables.concatenation import UNSTATED, alike, join_tables
@@ -243,7 +253,7 @@ def _metric(array: xr.DataArray, indices: Mapping[str, npt.NDArray[Any]]) -> Met
     for dim, codes in indices.items():
         if dim in LEVELS and dim not in array.dims:
             values[codes > 0] = np.nan
-    return Metric(values=values, units=units, better=better)
+    return Metric(values=values, units=units, better=better, exact=bool(array.attrs.get(EXACT)))
 
 
 def _at(variable: xr.Variable, indices: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:

@@ -21,7 +21,7 @@ from perfarray.conventions import (
 )
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.tables.columns import (
-    EXACT,
+    LARGEST_EXACT,
     Column,
     Metric,
     joint_codes,
@@ -401,7 +401,9 @@ def level_labels(
     n_units = len(pd.unique(joint_codes([codes[dim] for dim in (*outer, level)])[0]))
     if outer and len(dims) > 1 and n_units == len(column.labels):
         return None
-    numeric = all(isinstance(label, int | float) and abs(label) < EXACT for label in column.labels)
+    numeric = all(
+        isinstance(label, int | float) and abs(label) < LARGEST_EXACT for label in column.labels
+    )
     names = (
         np.array(column.labels, dtype=float)
         if numeric

@@ -5,7 +5,7 @@ from typing import Any
 
 import xarray as xr
 
-from perfarray.conventions import DECLARED, METRIC
+from perfarray.conventions import DECLARED, EXACT, METRIC
 from perfarray.timings.resolve import (
     Data,
     check_dim,
@@ -24,6 +24,7 @@ def declare(
     unit: str | None = None,
     shared: str | Sequence[str] | None = None,
     paired: str | None = None,
+    exact: bool | None = None,
     metric: str | None = None,
 ) -> Data:
     """Say once what the timings are, for every later call.
@@ -42,6 +43,9 @@ def declare(
         Levels whose units are the same for every benchmark.
     paired : str, optional
         The level whose units match between the two systems of a comparison.
+    exact : bool, optional
+        Whether the metric has no noise, as counted instructions: what is counted again is the same.
+        `compare` then gives verdicts without intervals, unless repeated runs differ.
     metric : str, optional
         The variable of a Dataset that methods are about.
 
@@ -78,10 +82,11 @@ def declare(
         if unknown := [name for name in names if name not in nest]:
             raise ValueError(f"shared={listed(unknown)} is not among the levels {nest}")
         attrs[DECLARED["shared"]] = " ".join(names)
+    of_metric = {} if exact is None else {EXACT: int(exact)}
     if isinstance(times, xr.DataArray):
-        return times.assign_attrs(attrs)
+        return times.assign_attrs(attrs | of_metric)
     variables = {
-        name: variable.assign_attrs(attrs)
+        name: variable.assign_attrs(attrs | (of_metric if name == array.name else {}))
         for name, variable in times.data_vars.items()
         if {*nest}.intersection(variable.dims)
     }

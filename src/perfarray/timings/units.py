@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import EXECUTION, FORMAT, ITERATION, plural
+from perfarray.conventions import EXACT, EXECUTION, FORMAT, ITERATION, plural
 from perfarray.numerics.types import Mask
 from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.processes import several_processes
@@ -163,7 +163,7 @@ def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Return notes on cells with one unit, without values, and without spread."""
     n, lower, upper = (result.variables[name].values for name in ("n", "lower", "upper"))
     single_unit, no_value, no_spread = (
-        (n == 1) & np.isnan(lower),
+        (n == 1) & np.isnan(lower) & np.not_equal(result.data_vars.get("kind", ""), EXACT),
         n == 0,
         (lower == upper) & (n > 1),
     )
