@@ -7,7 +7,16 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BY_PVALUE, CENSORED, EXACT, LOWER, OTHER_SPREAD, SECONDS, UNKNOWN, plural
+from perfarray.conventions import (
+    BY_PVALUE,
+    CENSORED,
+    EXACT,
+    LOWER,
+    OTHER_SPREAD,
+    SECONDS,
+    UNKNOWN,
+    plural,
+)
 from perfarray.results import words
 from perfarray.results.words import (
     FROM_ZERO,
