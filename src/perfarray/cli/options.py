@@ -5,12 +5,14 @@ Several that belong together are one argument of a command.
 
 import csv
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import wraps
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import typer
+from typer.models import ArgumentInfo, OptionInfo
 
 SEED: Final = 1  # of what a command draws: the same files give the same answer
 
@@ -54,6 +56,13 @@ def columns(text: str) -> dict[str, str | int]:
 def given(**options: Any) -> dict[str, Any]:
     """Return the options that were given; for the others the defaults of the library hold."""
     return {name: value for name, value in options.items() if value is not None}
+
+
+def format_names(incomplete: str) -> list[str]:
+    """Return the formats that begin so, for the completion of the shell."""
+    import perfarray
+
+    return [name for name in perfarray.formats().index if name.startswith(incomplete)]
 
 
 def percent(share: float) -> str:
@@ -249,6 +258,19 @@ ThresholdFile = Annotated[
 ]
 
 
+# Panels of the help, in their order, and the parameters in them; those of no other are the question
+QUESTION: Final = "Question"
+PANELS: Final[Mapping[str, str]] = {
+    QUESTION: "",
+    "Data": "format layout dims pattern encoding better keep_failed files_are select metric order "
+    "on_error streamed old new git setup warmup timeout",
+    "Statistics": "levels confidence conf_level correction statistic value method prior shared "
+    "paired unpaired alpha model rule start assurance weight seed min_units",
+    "Output": "output file json explain sort only_changes show_all plan progress redact sections "
+    "folder prefix overwrite add",
+}
+
+
 class Group(NamedTuple):
     """Options of which a function makes one argument: `name: Annotated[type, Group(function)]`."""
 
@@ -262,8 +284,29 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     def expanded(**options: Any) -> None:
         command(**_arguments(command, options))
 
-    expanded.__signature__ = inspect.Signature(_options(command))  # type: ignore[attr-defined]
+    parameters = [_in_panel(parameter) for parameter in _options(command)]
+    order = {None: -1} | {panel: index for index, panel in enumerate(PANELS)}  # arguments first
+    parameters.sort(key=lambda parameter: order[_declared(parameter).rich_help_panel])
+    expanded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return expanded
+
+
+def _in_panel(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Return a parameter whose option is in its panel of the help; a switch takes no value."""
+    declared = _declared(parameter)
+    if isinstance(declared, ArgumentInfo):
+        return parameter
+    option = copy(declared)
+    of_name = (panel for panel, names in PANELS.items() if parameter.name in names.split())
+    option.rich_help_panel = next(of_name, QUESTION)
+    kind = parameter.annotation.__origin__
+    option.metavar = "" if kind is bool else option.metavar
+    return parameter.replace(annotation=Annotated[kind, option])
+
+
+def _declared(parameter: inspect.Parameter) -> "OptionInfo | ArgumentInfo":
+    declared: OptionInfo | ArgumentInfo = parameter.annotation.__metadata__[0]
+    return declared
 
 
 def _options(function: Callable[..., Any]) -> list[inspect.Parameter]:
@@ -305,7 +348,10 @@ def _group(parameter: inspect.Parameter) -> Group | None:
 def _reading(
     format: Annotated[
         str | None,
-        typer.Option(help=("Name the format of the files. Default: recognised by content.")),
+        typer.Option(
+            autocompletion=format_names,
+            help="Name the format of the files. Default: recognised by content.",
+        ),
     ] = None,
     layout: Annotated[
         str | None,
