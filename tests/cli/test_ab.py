@@ -54,6 +54,15 @@ def test_decided_benchmarks_are_left_out():
     assert answer["warnings"] == []
 
 
+def test_a_benchmark_of_zeros_is_decided():
+    """What is below the clock's resolution on both sides is equivalent, and ends the run."""
+    command = ("--old", suite({"a": 0.0}), "--new", suite({"a": 0.0}))
+    answer = as_json("ab", *command, "-o", "r", "--rounds", "3:9", code=0)
+    assert answer["benchmarks"][0]["verdict"] == "equivalent"
+    assert answer["rounds"] < 9
+    assert answer["exit_reason"].endswith("rounds, decided")
+
+
 def test_the_screen():
     """A line a round on stderr, the table at the end, and the same again when nothing is left."""
     command = ("ab", "--old", suite(OLD), "--new", suite(OLD), "-o", "r", "--threshold", "2%")
