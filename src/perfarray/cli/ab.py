@@ -64,11 +64,12 @@ def duration(help: str) -> Any:
 
 
 def _form(
+    context: typer.Context,
     output: Output = None,
     json: Json = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say how to read the answer.")] = False,
 ) -> Form:
-    return form(output, None, json, explain)
+    return form(context, output, None, json, explain)
 
 
 def ab(

@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from functools import wraps
+from operator import itemgetter
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import typer
-from typer.models import ArgumentInfo, OptionInfo
+from typer.models import ArgumentInfo
 
 SEED: Final = 1  # of what a command draws: the same files give the same answer
 
@@ -284,29 +285,29 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     def expanded(**options: Any) -> None:
         command(**_arguments(command, options))
 
-    parameters = [_in_panel(parameter) for parameter in _options(command)]
-    order = {None: -1} | {panel: index for index, panel in enumerate(PANELS)}  # arguments first
-    parameters.sort(key=lambda parameter: order[_declared(parameter).rich_help_panel])
-    expanded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    parameters = sorted(map(_in_panel, _options(command)), key=itemgetter(0))
+    expanded.__signature__ = inspect.Signature(
+        [  # type: ignore[attr-defined]
+            parameter for _, parameter in parameters
+        ]
+    )
     return expanded
 
 
-def _in_panel(parameter: inspect.Parameter) -> inspect.Parameter:
-    """Return a parameter whose option is in its panel of the help; a switch takes no value."""
-    declared = _declared(parameter)
-    if isinstance(declared, ArgumentInfo):
-        return parameter
-    option = copy(declared)
+def _in_panel(parameter: inspect.Parameter) -> tuple[int, inspect.Parameter]:
+    """Return the number of the panel of a parameter, and its option in it; arguments are first.
+
+    A switch takes no value, and shows none.
+    """
+    kind, marks = parameter.annotation, getattr(parameter.annotation, "__metadata__", ())
+    if not marks or isinstance(marks[0], ArgumentInfo):
+        return -1, parameter
     of_name = (panel for panel, names in PANELS.items() if parameter.name in names.split())
-    option.rich_help_panel = next(of_name, QUESTION)
-    kind = parameter.annotation.__origin__
-    option.metavar = "" if kind is bool else option.metavar
-    return parameter.replace(annotation=Annotated[kind, option])
-
-
-def _declared(parameter: inspect.Parameter) -> "OptionInfo | ArgumentInfo":
-    declared: OptionInfo | ArgumentInfo = parameter.annotation.__metadata__[0]
-    return declared
+    option, panel = copy(marks[0]), next(of_name, QUESTION)
+    option.rich_help_panel = panel
+    option.metavar = "" if kind.__origin__ is bool else option.metavar
+    annotation = Annotated[kind.__origin__, option]
+    return [*PANELS].index(panel), parameter.replace(annotation=annotation)
 
 
 def _options(function: Callable[..., Any]) -> list[inspect.Parameter]:
