@@ -2,11 +2,13 @@
 
 import math
 import re
+import shlex
 import signal
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -159,7 +161,10 @@ def ab(
             raise ValueError(f"{reason}: no round was completed")
         times = rounds_read(folder, run.measured)
         result = compare_rounds(times, **choices)
-    give(_answer(result, run, reason), target, sentences, OPTIONS)
+    trees = f"rm -rf {shlex.quote(str(folder / 'trees'))} && git worktree prune"
+    lines = [] if git is None else [f"Worktrees stay for further calls. To remove them: {trees}"]
+    answer = replace(_answer(result, run, reason), lines=lines)
+    give(answer, target, sentences, OPTIONS)
 
 
 class Run:
