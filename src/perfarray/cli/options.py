@@ -266,7 +266,7 @@ PANELS: Final[Mapping[str, str]] = {
     "Data": "format layout dims pattern encoding better keep_failed files_are select metric order "
     "on_error streamed old new git setup warmup timeout",
     "Statistics": "levels confidence conf_level correction statistic value method prior shared "
-    "paired unpaired alpha model rule start assurance weight seed min_units",
+    "paired unpaired mean limit alpha model rule start assurance weight seed min_units",
     "Output": "output file json explain sort only_changes show_all plan progress redact sections "
     "folder prefix overwrite add",
 }
