@@ -39,12 +39,12 @@ def test_markdown(sides):
         "**4 compared: 1 slower, 1 faster, 2 equivalent, 0 inconclusive; all together "
     )
     assert lines[2:4] == [
-        "| benchmark | old -> new | change | verdict |",
-        "| :-- | --: | :-- | :-- |",
+        "| benchmark | old -> new | change | verdict | n |",
+        "| :-- | --: | :-- | :-- | --: |",
     ]
     assert (
         lines[4]
-        == "| `better` | 1.000 s -> 0.800 s | 1.250x faster (1.227 to 1.273) | **faster** |"
+        == "| `better` | 1.000 s -> 0.800 s | 1.250x faster (1.227 to 1.273) | **faster** | 6 |"
     )
     assert lines[5].startswith("| `worse` | ")
     assert lines[6].startswith("| **all 4** |  | ")

@@ -144,7 +144,12 @@ def ab(
     choices["threshold"] = THRESHOLD if threshold is None else threshold
     keys = ("benchmarks", "attrs", "notes")
     with answering(
-        target, {"folder": str(folder)}, *keys, own_words=OWN_WORDS, options=OPTIONS
+        target,
+        {"folder": str(folder)},
+        *keys,
+        own_words=OWN_WORDS,
+        options=OPTIONS,
+        tells_time=False,  # its own screen does
     ) as sentences:
         with _screen(target) as screen:
             run = Run(folder, choices, screen)
@@ -291,7 +296,6 @@ def _table(result: "xr.Dataset", limit: int | None = None) -> "pd.DataFrame":
     return select_rows(
         result,
         only_changes=False,
-        equal_counts=False,
         sort=None if limit is None else "effect",
         limit=limit,
     )

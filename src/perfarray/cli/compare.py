@@ -205,7 +205,7 @@ def compare(
         reruns = undecided(result, sides, nest) if plan else None
     sort = sort or ("effect" if target.kind == "markdown" else None)
     limited = target.kind == TABLE and not show_all
-    rows_of = partial(select_rows, result, only_changes=only_changes, equal_counts=False)
+    rows_of = partial(select_rows, result, only_changes=only_changes)
     table = rows_of(sort=sort, limit=MAX_ROWS if limited else None)
     code, outcome = _outcome(verdicts, verdict_counts(verdicts, table))
     explanation = legend(verdicts)

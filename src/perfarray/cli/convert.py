@@ -78,7 +78,7 @@ def convert(
     from perfarray.tables.stores.joining import grows_along
     from perfarray.tables.stores.writing import check_installed, write
 
-    with reporting(options=options.SPOKEN):
+    with reporting(options=options.SPOKEN, doing="convert"):
         restore(output)
         _check_output(output, overwrite, add)
         check_installed(output)

@@ -186,13 +186,15 @@ def answering(
     *keys: str,
     own_words: tuple[str, ...] = (),
     options: Mapping[str, str] = SPOKEN,
+    tells_time: bool = True,
 ) -> Iterator[list[str]]:
     """Report problems as `reporting` does.
 
     Where a form for programs was asked for, an error is given in it, in place of the answer; in
     JSON, as an object that has nothing under `keys`. An older file in another form is removed.
 
-    `paths` are those that are read, by the names that they have in JSON.
+    `paths` are those that are read, by the names that they have in JSON. `tells_time` says whether
+    a terminal shows how long the block takes.
     """
 
     def give_error(warned: Sequence[str], error: str) -> None:
@@ -210,7 +212,8 @@ def answering(
 
     with reporting():
         target.refuse(*paths.values())
-    with reporting(give_error, own_words=own_words, options=options) as sentences:
+    doing = target.command if tells_time else ""
+    with reporting(give_error, own_words=own_words, options=options, doing=doing) as sentences:
         yield sentences
 
 
@@ -279,7 +282,11 @@ def _screen(answer: Answer, width: int) -> list[str]:
         [*answer.heading],
         [*console.table_lines(grid, width)] if grid.rows else [],
         [
-            *answer.lines,
+            *(
+                line
+                for text in answer.lines
+                for line in ([text] if text.startswith(" ") else console.paragraph(text, width))
+            ),
             *(
                 line
                 for text in (*grid.remarks, *answer.legend)

@@ -81,7 +81,7 @@ def plot(
     choices = nest | options.given(threshold=threshold, by=by)
     is_picture = output is not None and output.suffix.lower() in SUFFIXES
     earlier = Form("", output if is_picture else None)
-    with reporting(lambda *_: earlier.discard(), options=OPTIONS) as sentences:
+    with reporting(lambda *_: earlier.discard(), options=OPTIONS, doing="plot") as sentences:
         if find_spec("matplotlib") is None:
             raise ImportError(
                 "this needs matplotlib, which is not installed; install perfarray[plots]"

@@ -93,7 +93,7 @@ def report(
                 f"-o {file}: the suffix says the form, and {Path(file or '').suffix!r} is none "
                 f"of {suffixes}; or say --output"
             )
-    with reporting(lambda *_: target.discard(), options=OPTIONS) as sentences:
+    with reporting(lambda *_: target.discard(), options=OPTIONS, doing="report") as sentences:
         prices = given_costs(costs or (), units, named_levels(nest.get("levels"), selected.reading))
         sides = read(inputs, selected, sentences)
         times, sorted_by = (

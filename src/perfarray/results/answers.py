@@ -81,7 +81,6 @@ def select_rows(
     only_changes: bool = False,
     limit: int | None = None,
     largest: bool = False,
-    equal_counts: bool = True,
     together: str | None = None,
     columns: Mapping[str, Any] | None = None,
 ) -> Table:
@@ -99,8 +98,6 @@ def select_rows(
         The most rows of cells; default: all. `places.n_left_out` is the number of the others.
     largest : bool
         Whether a limit keeps the largest effects, rather than the first rows.
-    equal_counts : bool
-        Whether the column `n` is shown where all of its rows are the same.
     together : str, optional
         A dim whose labels keep their rows together, as suites whose scores have no common scale.
     columns : mapping of str to title, optional
@@ -155,8 +152,6 @@ def select_rows(
     if columns is not None:
         frame = table[[*columns.values()]].set_axis([*columns], axis="columns")
         table = Table.of_cells(frame, table.attrs, table.places)
-    if not equal_counts and len(set(table["n"])) == 1:
-        table = Table.of_cells(table.drop(columns="n"), table.attrs, table.places)
     remarks = notes(data)
     table.attrs = {
         "findings": tuple(kind_of(data).findings(data)),
