@@ -61,9 +61,11 @@ class RowFrame:
         # Width and height in inches follow labels and rows; the picture may need `extra` inches,
         # and `minimum` inches in all.
         self.size = size
-        text_points = text_width([row.label for row in rows], size) + text_width(
-            [row.group for row in rows]
-        )
+        labels, groups = [row.label for row in rows], [row.group for row in rows]
+        # Beside groups labels have room for bold letters, as those of suites are, and for screens
+        # whose letters are wider than those of the font.
+        self.label_points = text_width(labels, size, "bold" if any(groups) else "normal")
+        text_points = self.label_points + text_width(groups, weight="bold")
         width, height = (
             5.5 + text_points / 72 + extra[0],
             1.5 + inches * (rows[-1].y - rows[0].y + 1) + extra[1],
@@ -169,7 +171,7 @@ class RowFrame:
             ax.annotate(
                 group,
                 (0, tops[group]),
-                (-text_width(labels) - 20, 0),
+                (-self.label_points - 20, 0),
                 ("axes fraction", "data"),
                 textcoords="offset points",
                 ha="right",
