@@ -286,11 +286,8 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
         command(**_arguments(command, options))
 
     parameters = sorted(map(_in_panel, _options(command)), key=itemgetter(0))
-    expanded.__signature__ = inspect.Signature(
-        [  # type: ignore[attr-defined]
-            parameter for _, parameter in parameters
-        ]
-    )
+    signature = inspect.Signature([parameter for _, parameter in parameters])
+    expanded.__signature__ = signature  # type: ignore[attr-defined]
     return expanded
 
 
@@ -306,7 +303,7 @@ def _in_panel(parameter: inspect.Parameter) -> tuple[int, inspect.Parameter]:
     option, panel = copy(marks[0]), next(of_name, QUESTION)
     option.rich_help_panel = panel
     option.metavar = "" if kind.__origin__ is bool else option.metavar
-    annotation = Annotated[kind.__origin__, option]
+    annotation = Annotated[kind.__origin__, option]  # type: ignore[name-defined]
     return [*PANELS].index(panel), parameter.replace(annotation=annotation)
 
 
