@@ -21,7 +21,6 @@ from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, counted, quoted
 from perfarray.cli.reading import read_one
 from perfarray.conventions import BENCHMARK, EXECUTION, ITERATION, SECONDS, plural, price_of
 from perfarray.results.words import duration, percent
-from perfarray.timings.progress import telling_time
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -108,6 +107,7 @@ def plan(
     Example: perfarray plan pilot.csv --cost execution=0.8 --cost binary=95 --budget 8h
     """
     from perfarray.results.rows import records
+    from perfarray.timings.progress import telling_time
 
     choices = options.given(
         confidence_level=confidence,
