@@ -253,8 +253,8 @@ def test_the_accessor_joins_topics_with_pictures():
 @pytest.mark.parametrize("name", inside("cli", "reports"))
 def test_doors_see_public_functions(name):
     """The command line and the reports call public functions; they write files by
-    `tables.replacing`, and print tables, rows and words by `results`, and commands of tools by
-    `timings.processes`."""
+    `tables.replacing`, and print tables, rows and words by `results`, commands of tools by
+    `timings.processes`, and how far they are by `timings.progress`."""
     assert rooms_seen(name) <= {"conventions", "timings", "tables", "results"}
     below = {
         target
@@ -266,6 +266,7 @@ def test_doors_see_public_functions(name):
         "timings",
         "timings.notes",
         "timings.processes",
+        "timings.progress",
         "tables",
         "tables.replacing",
         "results",

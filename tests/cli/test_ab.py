@@ -54,6 +54,15 @@ def test_decided_benchmarks_are_left_out():
     assert answer["warnings"] == []
 
 
+def test_a_benchmark_of_zeros_is_decided():
+    """What is below the clock's resolution on both sides is equivalent, and ends the run."""
+    command = ("--old", suite({"a": 0.0}), "--new", suite({"a": 0.0}))
+    answer = as_json("ab", *command, "-o", "r", "--rounds", "3:9", code=0)
+    assert answer["benchmarks"][0]["verdict"] == "equivalent"
+    assert answer["rounds"] < 9
+    assert answer["exit_reason"].endswith("rounds, decided")
+
+
 def test_the_screen():
     """A line a round on stderr, the table at the end, and the same again when nothing is left."""
     command = ("ab", "--old", suite(OLD), "--new", suite(OLD), "-o", "r", "--threshold", "2%")
@@ -179,3 +188,17 @@ def test_a_corrected_answer_speaks_of_no_suite():
 def test_it_is_listed():
     """It is one of the commands."""
     assert "ab" in {command.callback.__name__ for command in app.registered_commands}
+
+
+def test_what_removes_worktrees(tmp_path):
+    """They stay for further calls; a line says how to remove them, and a later call goes on."""
+    for words in ("init -q", "-c user.name=a -c user.email=a@b commit -q --allow-empty -m one"):
+        subprocess.run(["git", *words.split()], check=True, capture_output=True)
+    command = ("ab", "--git", "HEAD", "HEAD", "--old", "true", "-o", "my r", "--rounds", "2:2")
+    (line,) = [text for text in run(*command).stdout.splitlines() if text.startswith("Worktrees")]
+    remedy = line.partition("To remove them: ")[2]
+    assert remedy == "rm -rf 'my r/trees' && git worktree prune"
+    subprocess.run(remedy, shell=True, check=True)
+    listed = subprocess.run(["git", "worktree", "list"], capture_output=True, text=True, check=True)
+    assert len(listed.stdout.splitlines()) == 1
+    assert as_json(*command[:-1], "3:3")["rounds"] == 3

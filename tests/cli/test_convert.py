@@ -32,6 +32,15 @@ def archive(tmp_path):
     return tmp_path / "results"
 
 
+@KINDS
+def test_selected_labels_are_written(archive, tmp_path, name):
+    """Only they; what is streamed has no such choice."""
+    run("convert", archive, name, "--layout", "{version}.json", "--select", "version=new", code=0)
+    assert opened(tmp_path / name)["version"].values.tolist() == ["new"]
+    streamed = ("convert", archive, "s.zarr", "--stream", "--select", "version=new")
+    assert "Leave out 'select'" in run(*streamed, code=2).stderr
+
+
 def opened(path):
     if path.suffix == ".zarr":
         return xr.open_zarr(path, chunks=None, consolidated=False).load()

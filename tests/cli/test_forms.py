@@ -5,6 +5,7 @@ import csv
 import io
 import json
 from html.parser import HTMLParser
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -38,12 +39,12 @@ def test_markdown(sides):
         "**4 compared: 1 slower, 1 faster, 2 equivalent, 0 inconclusive; all together "
     )
     assert lines[2:4] == [
-        "| benchmark | old -> new | change | verdict |",
-        "| :-- | --: | :-- | :-- |",
+        "| benchmark | old -> new | change | verdict | n |",
+        "| :-- | --: | :-- | :-- | --: |",
     ]
     assert (
         lines[4]
-        == "| `better` | 1.0000 s -> 0.8000 s | 1.250x faster (1.227 to 1.273) | **faster** |"
+        == "| `better` | 1.0000 s -> 0.8000 s | 1.250x faster (1.227 to 1.273) | **faster** | 6 |"
     )
     assert lines[5].startswith("| `worse` | ")
     assert lines[6].startswith("| **all 4** |  | ")
@@ -165,16 +166,49 @@ def test_files_that_cannot_be_written(options, message):
 
 
 def test_inputs_and_failures_leave_files(sides, tmp_path):
-    """An input is not overwritten, and the file of an answer that fails stays as it was."""
+    """An input is not overwritten. The file of an earlier answer does not stay where a call fails:
+    forms for programs have the error."""
     previous = sides[1].read_text()
     assert "this is what would be read. Give another name" in refused(
         "compare", *sides, "-o", sides[1]
     )
     assert sides[1].read_text() == previous
-    file = tmp_path / "a.json"
+    for kind in ("json", "github", "junit", "markdown", "csv", "html", "table"):
+        file = tmp_path / f"answer.{kind}"
+        for command in ("compare", "stop"):
+            file.write_text("before")
+            error = refused(command, "no.csv", "no.csv", "-o", file, "--output", kind)
+            expected = kind in ("json", "github", "junit")
+            assert file.exists() is expected
+            assert not expected or error.removeprefix("error: ")[:20] in file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("command", "stays"),
+    [
+        ("report no.csv", False),
+        ("report no.csv -o report.html", False),
+        ("report no.csv -o notes.txt", True),  # no report would have been written to it
+        ("plot no.csv -o picture.svg", False),
+        ("plot no.csv -o notes.txt", True),
+        ("calibrate no.csv -o thresholds.toml", True),  # what later comparisons read
+    ],
+)
+def test_pages_and_pictures_of_calls_that_fail(command, stays):
+    """An older one does not look like the answer; other files are left alone."""
+    file = Path(f"report.html {command}".split()[0 if "-o" not in command else -1])
     file.write_text("before")
-    refused("compare", "no.csv", "no.csv", "-o", file)
-    assert file.read_text() == "before"
+    refused(*command.split())
+    assert file.exists() is stays
+
+
+@pytest.mark.parametrize("command", ["compare", "scores", "components"])
+def test_the_suite_of_junit_is_the_command(sides, command):
+    """With an answer and without."""
+    for inputs in (sides[: 2 if command == "compare" else 1], ("no.csv",)):
+        text = run(command, *inputs, "--output", "junit").stdout
+        suite = ElementTree.fromstring(text).find("testsuite")
+        assert {suite.get("name"), *(case.get("classname") for case in suite)} - {None} == {command}
 
 
 def test_markdown_of_many_rows_is_short_enough_for_a_comment():

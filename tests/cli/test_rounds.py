@@ -3,11 +3,13 @@ rounds; without dates pairs are proposed."""
 
 import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from cli.commands import as_json, refused, run, write_rows
+from perfarray.cli.several_files import are_numbered as are_runs
 from perfarray.timings.processes import recipe
 
 START = datetime(2026, 1, 5, 10, tzinfo=UTC)
@@ -72,6 +74,42 @@ def test_dates_show_pairs():
     assert given["benchmarks"] == content["benchmarks"]
     contradiction = ("--paired", "session", "--unpaired")
     assert "contradict" in refused("compare", "old", "new", *SESSIONS, *contradiction)
+
+
+def test_numbered_files_are_sessions():
+    """Folders of numbered files need no option: the heading says what a file is, and pairs are made
+    as with it. Files of other names may be anything."""
+    measure(sequence(5))
+    result = run("compare", "old", "new", code=1)
+    assert "\nFiles of a side are numbered: each is a run of the whole harness" in result.stdout
+    with_option = run("compare", "old", "new", *SESSIONS, code=1)
+    lines = result.stdout.splitlines()
+    assert [*lines[:2], *lines[3:]] == with_option.stdout.splitlines()
+    for files, are_numbered in {
+        ("1.txt", "2.txt", "3.json"): True,
+        ("64.txt", "128.txt", "256.txt"): False,
+        ("1.txt", "2.txt", "4.txt"): False,
+        ("round-01.json", "round-02.json"): True,
+        ("old-1.txt", "new-1.txt", "new-2.txt"): True,
+        ("1/results.xml", "2/results.xml"): True,
+        ("1/a.xml", "2/b.xml"): False,
+        ("threads-1.json", "threads-2.json"): False,
+        ("day1.csv", "day2.csv"): False,
+        ("parse.txt", "sort.txt"): False,
+        ("1.txt", "sort.txt"): False,
+    }.items():
+        assert are_runs(files) is are_numbered
+
+
+def test_rounds_of_families():
+    """Both families are in each file, which is one round."""
+    measure(sequence(4), name="{number}.json")
+    for file in Path("old").glob("*.json"):
+        file.write_text(file.read_text().replace('"b"', '"BM_x_s"').replace('"c"', '"BM_y_s"'))
+    families = ("--families", "BM_{version}_s", "--baseline", "x")
+    result = run("compare", "old", *families, *SESSIONS)
+    assert "Files of one name" not in result.stdout
+    assert "Each file with all families is one round" in result.stdout
 
 
 def test_a_fixed_order_is_told():

@@ -310,3 +310,18 @@ def test_negative_values_are_refused():
         r"faults has 1 value that is negative, the first \(-1\) at ben",
     ):
         times.perf.compare("old")
+
+
+def test_rounds_of_zeros_are_decided():
+    """A rule that holds after every round gives zeros the verdicts of a fixed number of rounds."""
+    rows = {name: (old * 3, new * 3) for name, (old, new) in ROWS.items() if name != "unsure"}
+    order = [[1, 2] * 6, [2, 1] * 6]
+    times = counts(rows).assign_coords(slot=(("version", "execution"), order))
+    paired = {"paired": "execution", "threshold": 0.01}
+    fixed, _ = verdicts_of(times, **paired)
+    result, _ = verdicts_of(times, method="always_valid", **paired)
+    assert result["verdict"].values.tolist() == fixed["verdict"].values.tolist()
+    zeros = result.sel(benchmark="none")
+    assert (zeros["lower"].item(), zeros["upper"].item()) == (1, 1)
+    few, _ = verdicts_of(times.isel(execution=slice(3)), method="always_valid", **paired)
+    assert set(few["verdict"].values.tolist()) == {"inconclusive"}

@@ -6,7 +6,7 @@ import xarray as xr
 
 import perfarray
 from perfarray.plots.figure import number_format
-from picture_parts import lines, points, segments, side_texts, simulated, texts
+from picture_parts import lines, points, rows, segments, side_texts, simulated, title
 
 pytestmark = pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 
@@ -66,7 +66,7 @@ def test_differences_stand_beside_those_of_the_baseline():
 
 def test_speedups_have_a_logarithmic_axis_around_1():
     """Without limits points are filled; with limits, also of medians, there are bars; an unmeasured
-    cell says so."""
+    cell is counted in the title."""
     ax = TIMES.perf.speedup("old").perf.plot()
     assert (ax.get_xscale(), ax.lines[0].get_xdata()[0]) == ("log", 1.0)
     assert all(line.get_markerfacecolor() != "white" for line in lines(ax))
@@ -82,10 +82,7 @@ def test_speedups_have_a_logarithmic_axis_around_1():
         .perf.speedup("old")
         .perf.plot()
     )
-    assert [text for text in texts(ax) if text not in side_texts(ax)] == [
-        "not measured on both sides",
-        "",
-    ]
+    assert "8 of 9: those measured" in title(ax)
 
 
 def test_variations_stand_beside_their_scores():
@@ -98,7 +95,7 @@ def test_variations_stand_beside_their_scores():
 
 def test_counts_reach_from_the_fewest_to_the_most():
     """Ragged executions: a line from the fewest iterations to the most; the values beside; a cell
-    without any says so."""
+    without any is counted in the title."""
     times = perfarray.from_samples(
         {"fft": [[1.0, 2.0, 3.0], [4.0]], "sort": [[5.0, 6.0]]},
         dim="benchmark",
@@ -112,6 +109,4 @@ def test_counts_reach_from_the_fewest_to_the_most():
         )
     assert side_texts(ax) == ["4", "2"]
     ax = times.where(times["benchmark"] == "fft").perf.counts().perf.plot()
-    assert [text.get_position()[1] for text in ax.texts if text.get_text() == "not measured"] == [
-        1.0
-    ]
+    assert (rows(ax), title(ax)) == (["fft"], "What was measured, 1 of 2: those measured")

@@ -99,7 +99,10 @@ def test_more_rows_than_fit_show_the_extremes():
     ]
     assert [float(number.isel(rows[position].cell)) for position in (0, -1)] == [-99, -5]
     assert rows[30].y == rows[29].y + 1 + GAP
-    assert shown_rows(number.isel(version=0), "change") == (rows_of(number.isel(version=0)), [])
+    one = number.isel(version=0)
+    measured = rows_of(one, is_measured=one.notnull().values)
+    assert shown_rows(one, "change") == (measured, ["47 of 50: those measured"])
+    assert shown_rows(one, "change", keeps_empty=True) == (rows_of(one), [])
     assert shown_rows(number.where(number > -20), "change")[1] == ["15 of 100: those measured"]
     assert len(shown_rows(number, "change", share=3)[0]) == 20
 

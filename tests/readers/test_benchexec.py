@@ -3,6 +3,7 @@
 import pytest
 
 import perfarray
+from perfarray.suites.curves import profile
 from readers.files_of_our_own import NAN, check, reader, readings, refusals, write
 
 DOCTYPE = (
@@ -109,6 +110,20 @@ test_what_is_read = readings(
         ),
     ],
 )
+
+
+def test_a_wrong_answer_is_not_solved(tmp_path):
+    """It has a time like any other; of PAR2 and profiles it is a run without an answer."""
+    stopped = run("c", "TIMEOUT", "error", walltime="60s", cputime="60s")
+    times = read(tmp_path, run("a"), run("b", "false", "wrong", walltime="0.1s"), stopped)
+    check(times, time=[[[2.5]], [[0.1]], [[NAN]]])
+    score = times.perf.suite_score(mean="par2", limit=60)
+    assert score["estimate"].item() == pytest.approx((2.5 + 120 + 120) / 3)
+    assert [note.values["runs"] for note in score.perf.notes() if note.code == "censored"] == [2]
+    with pytest.raises(ValueError, match="1 run that did not end has no limit"):
+        times.perf.suite_score(mean="par2")
+    assert profile(times, kind="time")["solved"].item() == 1
+    assert profile(read(tmp_path, run("a"), run("b", "x")), kind="time")["solved"].item() == 2
 
 
 def test_a_limit_counts_in_a_comparison(tmp_path):

@@ -263,6 +263,16 @@ def test_it_is_written_as_a_whole(tmp_path, times):
     assert path.read_text(encoding="utf-8") == text
 
 
+def test_a_bar_counts_sections(times, capsys):
+    """Each section is a step, and the last one ends the bar; a script shows none."""
+    sections = ["counts", "compare"]
+    text = times.perf.report("old", sections=sections, format="json", progress=True)
+    assert len(json.loads(text)["sections"]) == 2
+    assert re.search(r"report: 100%.* 2/2 .*section", capsys.readouterr().err)
+    times.perf.report("old", sections=sections, format="json")
+    assert capsys.readouterr().err == ""
+
+
 def test_what_is_left_out_and_what_is_not():
     """Folders, users and hosts go; names of benchmarks stay different from each other, and what
     looks like a path inside a name stays."""

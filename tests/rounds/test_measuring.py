@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -229,6 +230,9 @@ def test_two_commits(tmp_path):
     assert log_of(tmp_path / "old") == ["one", "built"] * 2
     assert log_of(tmp_path / "new") == ["two", "built"] * 2
     measure({"old": command, "new": command}, rounds=(3, 3), **settings)
+    shutil.rmtree(tmp_path / "results" / "trees")
+    measure({"old": command, "new": command}, rounds=(4, 4), **settings)
+    assert log_of(tmp_path / "new") == ["two", "built"] * 4
     with pytest.raises(ValueError, match="holds a run with other commits"):
         measure({"old": command, "new": command}, **settings | {"refs": refs | {"new": "HEAD~1"}})
     with pytest.raises(ValueError, match="--git --upload-pack=x: there is no such commit"):

@@ -3,6 +3,7 @@
 import sys
 import time
 from types import SimpleNamespace
+from weakref import WeakSet
 
 import numpy as np
 import pytest
@@ -81,3 +82,29 @@ def test_the_bar_of_machines_counts_all(capsys, statistic, method):
         times, statistic=statistic, method=method, unit="execution", rng=1, progress=True
     )
     assert "5/5" in capsys.readouterr().err
+
+
+def test_a_terminal_tells_the_time(monkeypatch, capsys):
+    """A long block says how long it has taken, and leaves nothing on the screen; a bar goes first,
+    and scripts are silent."""
+
+    def printed(watched, *, bars=0):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: watched)
+        with progress.telling_time("plan"):
+            bar = progress.progress_bar(2, "cells", "cell", show=True) if bars else None
+            time.sleep(0.3)
+            if bar is not None:
+                bar.close()
+        return capsys.readouterr().err
+
+    monkeypatch.setattr(progress, "PATIENCE", 0.05)
+    monkeypatch.setattr(progress, "BARS", WeakSet())  # without those that other tests left open
+    assert printed(False) == ""
+    text = printed(True)
+    assert "\rplan: 0 s" in text
+    assert text.endswith("\r\x1b[K")
+    with_bar = printed(True, bars=1)
+    assert "cells" in with_bar
+    assert "plan" not in with_bar
+    monkeypatch.setattr(progress, "PATIENCE", 10.0)
+    assert printed(True) == "\r\x1b[K"

@@ -361,6 +361,9 @@ class TestShared:
             verdicts = times.perf.compare("old", shared="execution")
         assert verdicts.attrs["n_incomplete_units"] == 1
         assert verdicts["suite_n"] == 3
+        times[1, 0, :2] = np.nan
+        with pytest.warns(UserWarning, match="execution: 2 of the baseline, 1 of the candidate"):
+            times.perf.compare("old", shared="execution")
 
     def test_paired_units_are_matched_by_label(self):
         new, old = (side.assign_coords(execution=np.arange(4)) for side in (NEW, OLD))

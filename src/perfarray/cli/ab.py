@@ -2,11 +2,13 @@
 
 import math
 import re
+import shlex
 import signal
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tarfile import is_tarfile
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -66,11 +68,12 @@ def duration(help: str) -> Any:
 
 
 def _form(
+    context: typer.Context,
     output: Output = None,
     json: Json = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say how to read the answer.")] = False,
 ) -> Form:
-    return form(output, None, json, explain)
+    return form(context, output, None, json, explain)
 
 
 def ab(
@@ -143,7 +146,12 @@ def ab(
     choices["threshold"] = THRESHOLD if threshold is None else threshold
     keys = ("benchmarks", "attrs", "notes")
     with answering(
-        target, {"folder": str(folder)}, *keys, own_words=OWN_WORDS, options=OPTIONS
+        target,
+        {"folder": str(folder)},
+        *keys,
+        own_words=OWN_WORDS,
+        options=OPTIONS,
+        tells_time=False,  # its own screen does
     ) as sentences:
         with _screen(target) as screen:
             run = Run(folder, choices, screen)
@@ -160,7 +168,10 @@ def ab(
             raise ValueError(f"{reason}: no round was completed")
         times = rounds_read(folder, run.measured)
         result = compare_rounds(times, **choices)
-    give(_answer(result, run, reason), target, sentences, OPTIONS)
+    trees = f"rm -rf {shlex.quote(str(folder / 'trees'))} && git worktree prune"
+    lines = [] if git is None else [f"Worktrees stay for further calls. To remove them: {trees}"]
+    answer = replace(_answer(result, run, reason), lines=lines)
+    give(answer, target, sentences, OPTIONS)
 
 
 class Run:
@@ -301,7 +312,6 @@ def _table(result: "xr.Dataset", limit: int | None = None) -> "pd.DataFrame":
     return select_rows(
         result,
         only_changes=False,
-        equal_counts=False,
         sort=None if limit is None else "effect",
         limit=limit,
     )

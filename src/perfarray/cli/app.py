@@ -4,11 +4,12 @@ import gc
 import re
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperCommand
 
 import perfarray
 from perfarray.cli.ab import ab
@@ -24,7 +25,7 @@ from perfarray.cli.history import history
 from perfarray.cli.levels import components, counts
 from perfarray.cli.machines import machines
 from perfarray.cli.next import next_
-from perfarray.cli.options import expand_groups
+from perfarray.cli.options import PANELS, expand_groups
 from perfarray.cli.plan import plan
 from perfarray.cli.plot import plot
 from perfarray.cli.problems import NO_ANSWER
@@ -33,32 +34,28 @@ from perfarray.cli.scores import scores
 from perfarray.cli.speedup_test import speedup_test
 from perfarray.cli.stop import stop
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
 LIKE_A_PATH = re.compile(r"^(?!-).*[*?/.\\]")  # and unlike a misspelt command
 
-COMMANDS = (
-    compare,
-    ab,
-    scores,
-    machines,
-    explain,
-    history,
-    next_,
-    report,
-    components,
-    plan,
-    stop,
-    calibrate,
-    counts,
-    plot,
-    files,
-    formats,
-    convert,
-    speedup_test,
-    about,
-    demo,
-)
+# By panel of the help
+COMMANDS: Final[Mapping[str, tuple[Callable[..., None], ...]]] = {
+    "Compare": (compare, ab, report, plot),
+    "How much to measure": (components, plan, stop, calibrate, counts),
+    "Suites and machines": (scores, machines, explain),
+    "History": (history, next_),
+    "Files": (about, files, formats, convert, speedup_test, demo),
+}
+
+
+class Command(TyperCommand):
+    """A command whose option --help is in the panel of the last options."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return the option --help, a switch."""
+        option: Any = super().get_help_option(ctx)
+        option.rich_help_panel, option.metavar = [*PANELS][-1], ""
+        return option
 
 
 def name_of(command: Callable[..., None]) -> str:
@@ -66,8 +63,9 @@ def name_of(command: Callable[..., None]) -> str:
     return command.__name__.rstrip("_").replace("_", "-")
 
 
-for command in COMMANDS:
-    app.command(name_of(command))(expand_groups(command))
+for panel, commands in COMMANDS.items():
+    for command in commands:
+        app.command(name_of(command), cls=Command, rich_help_panel=panel)(expand_groups(command))
 
 
 def main() -> None:
@@ -99,7 +97,7 @@ def with_command(arguments: list[str]) -> list[str]:
 
     A path where a command should stand gets the command `about`.
     """
-    names = {name_of(command) for command in COMMANDS}
+    names = {name_of(command) for commands in COMMANDS.values() for command in commands}
     is_path = (
         bool(arguments)
         and arguments[0] not in names
@@ -122,6 +120,7 @@ def _perfarray(
             "--version",
             callback=_print_version,
             is_eager=True,
+            metavar="",
             help=("Print the version and exit."),
         ),
     ] = False,

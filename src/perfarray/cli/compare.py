@@ -39,6 +39,7 @@ from perfarray.cli.reading import (
 )
 from perfarray.cli.remedies import remedies, with_variation
 from perfarray.cli.reruns import PlanFile, check_file, undecided, write_plan
+from perfarray.cli.several_files import SESSION_LABEL
 from perfarray.cli.tails import with_percentiles
 from perfarray.cli.thresholds import benchmarks_of, read_thresholds, with_given
 from perfarray.conventions import (
@@ -220,7 +221,7 @@ def compare(
         if METRIC not in nest:
             sides, metrics = with_metrics(sides)
             nest = nest | metrics
-        result, rounds = _compared(sides, nest | choices, selected.files_are, unpaired=unpaired)
+        result, rounds = _compared(sides, nest | choices, selected.families, unpaired=unpaired)
         verdicts = comparison(result)
         _check_both_sides(verdicts)
         if same_machine:
@@ -231,7 +232,7 @@ def compare(
     sort = sort or ("effect" if target.kind == "markdown" else None)
     limited = target.kind == TABLE and not show_all
     lines = [*_without_pair(inputs, verdicts, result), *write_plan(plan, reruns, sides, selected)]
-    rows_of = partial(select_rows, result, only_changes=only_changes, equal_counts=False)
+    rows_of = partial(select_rows, result, only_changes=only_changes)
     table = rows_of(sort=sort, limit=MAX_ROWS if limited else None)
     code, outcome = _outcome(verdicts, verdict_counts(verdicts, table))
     explanation = legend(verdicts)
@@ -290,7 +291,7 @@ def _of_single_units(result: "xr.Dataset", *, shorten: bool) -> list[str]:
 
 
 def _compared(
-    sides: Sides, arguments: dict[str, Any], files_are: options.FilesAre, *, unpaired: bool
+    sides: Sides, arguments: dict[str, Any], families: str | None, *, unpaired: bool
 ) -> "tuple[xr.Dataset, list[str]]":
     """Compare both sides, in pairs where the files are rounds by their names and dates.
 
@@ -301,14 +302,15 @@ def _compared(
     if unpaired and "paired" in arguments:
         raise ValueError("--paired and --unpaired contradict each other. Give one of them")
     compared = partial(perfarray.compare, sides.times, sides.baseline, dim=sides.dim, **arguments)
-    if unpaired or files_are != SESSION or "paired" in arguments:
+    if unpaired or SESSION_LABEL not in sides.times.coords or "paired" in arguments:
         return compared(), []
     with collecting_notes() as notes:
         result = compared()
     if not any(note.code == "dated_rounds" for note in notes):
         emit(*notes)
         return result, []
-    line = "Files of one name are one round, by their dates: compared in pairs (else --unpaired)."
+    files = "Files of one name are" if families is None else "Each file with all families is"
+    line = f"{files} one round, by their dates: compared in pairs (else --unpaired)."
     return compared(paired=SESSION), [line]
 
 

@@ -32,8 +32,8 @@ STYLES: Final[Mapping[str, Mapping[str, Any]]] = {
 
 VERDICT, CHANGE = "verdict", "change"
 QUARTILES: Final = ("q1", "q3")  # columns that make room for labels
-# Columns that are dropped first where there is no room
-COUNTS: Final = ("n", "values", "measurements", "benchmarks")
+# Columns that are dropped first where there is no room; the last is n, the number of units
+COUNTS: Final = ("values", "measurements", "benchmarks")
 
 # Labels may hold what commands a terminal
 CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -109,7 +109,7 @@ def table_lines(grid: "Grid", width: int) -> Iterator[str]:
     dropped = []
     titles = grid.titles[grid.n_labels :]
     means = [title for title in titles if " -> " in title and VERDICT in titles]
-    for title in [*(title for title in COUNTS if title in titles), *means]:
+    for title in [*(title for title in COUNTS if title in titles), *means, *{*titles} & {"n"}]:
         if _total(_widths(grid, foldable=True)) > width:
             grid = grid.without(title)
             dropped.append(title)

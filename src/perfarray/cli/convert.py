@@ -10,6 +10,7 @@ from perfarray.cli import options
 from perfarray.cli.console import show
 from perfarray.cli.problems import counted, quoted, reporting
 from perfarray.cli.reading import read_places
+from perfarray.cli.selecting import select as select_labels
 from perfarray.conventions import HISTORY, MACHINE
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def convert(
     ],
     *,
     reading: options.Reading,
+    select: options.Select = None,
     on_error: Annotated[
         Literal["raise", "warn", "skip"], typer.Option(help="Say what to do with a broken file.")
     ] = "raise",
@@ -76,17 +78,18 @@ def convert(
     from perfarray.tables.stores.joining import grows_along
     from perfarray.tables.stores.writing import check_installed, write
 
-    with reporting(options=options.SPOKEN):
+    with reporting(options=options.SPOKEN, doing="convert"):
         restore(output)
         _check_output(output, overwrite, add)
         check_installed(output)
         if streamed or _is_large_table(Path(archive), output, add):
-            _check_streamed(output, add, reading)
+            _check_streamed(output, add, reading | ({"select": select} if select else {}))
             show(
                 [_line(perfarray.convert_table(archive, output, progress=progress or None), output)]
             )
             return
         times = read_places(archive, reading, on_error=on_error, progress=progress or None)
+        times = select_labels(times, select)
         if add and not any(dim in times.coords for dim in (MACHINE, *HISTORY)):
             raise ValueError(
                 f"{archive} does not say of which machine it is. The paths of files may, "

@@ -26,7 +26,6 @@ FASTER = """A change below 2 % does not matter. The sample of each side is its 1
 
 def demo() -> None:
     """Show what perfarray answers, on shipped timings: five C benchmarks with -O2 and with -O3."""
-    from perfarray.results.answers import select_rows
     from perfarray.timings.notes import collecting_notes
 
     times = perfarray.load_dataset("c_suite")
@@ -40,7 +39,7 @@ def demo() -> None:
     _show_step(
         "2. Where does the variation come from?", WHERE, perfarray.table(components), remarks
     )
-    table = select_rows(result, equal_counts=False)
+    table = perfarray.table(result)
     _show_step("3. Is -O3 faster than -O2, by how much, how sure?", FASTER, table, legend(verdicts))
     show([styled("4. What to do next", bold=True), "", *_next_steps()])
 

@@ -59,7 +59,9 @@ def formats(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="Show one format with its details. Default: all formats.", show_default=False
+            autocompletion=options.format_names,
+            help="Show one format with its details. Default: all formats.",
+            show_default=False,
         ),
     ] = None,
     *,

@@ -59,6 +59,12 @@ class Form:
     kind: str
     file: Path | None
     explain: bool = False
+    command: str = ""
+
+    def discard(self) -> None:
+        """Remove the file of an earlier answer, which would look like that of a call that fails."""
+        if self.file is not None and self.file.is_file():
+            self.file.unlink()
 
     @property
     def is_for_people(self) -> bool:
@@ -97,6 +103,7 @@ Json = Annotated[
 
 
 def form(
+    context: typer.Context,
     output: Output = None,
     file: Annotated[
         Path | None,
@@ -129,12 +136,13 @@ def form(
         if file is not None and not file.parent.is_dir():
             raise ValueError(f"-o {file}: there is no folder {str(file.parent)!r} to write to")
     by_suffix = SUFFIXES.get(file.suffix.lower(), TABLE) if file is not None else TABLE
-    return Form(output or ("json" if json else by_suffix), file, explain)
+    kind = output or ("json" if json else by_suffix)
+    return Form(kind, file, explain, context.info_name or "")
 
 
-def printed(output: Output = None, json: Json = False) -> Form:
+def printed(context: typer.Context, output: Output = None, json: Json = False) -> Form:
     """Return the form of an answer that is printed."""
-    return form(output, None, json)
+    return form(context, output, None, json)
 
 
 Target = Annotated[Form, Group(form)]
@@ -161,6 +169,7 @@ class Answer:
     legend: Sequence[str] = ()
     ways_on: Sequence[str] = ()
     result: "xr.Dataset | None" = None
+    command: str = ""
 
     @property
     def sentence(self) -> str:
@@ -184,29 +193,34 @@ def answering(
     *keys: str,
     own_words: tuple[str, ...] = (),
     options: Mapping[str, str] = SPOKEN,
+    tells_time: bool = True,
 ) -> Iterator[list[str]]:
     """Report problems as `reporting` does.
 
-    Where a form for programs was asked for, print an error in it; in JSON, as an object that has
-    nothing under `keys`.
+    Where a form for programs was asked for, an error is given in it, in place of the answer; in
+    JSON, as an object that has nothing under `keys`. An older file in another form is removed.
 
-    `paths` are those that are read, by the names that they have in JSON.
+    `paths` are those that are read, by the names that they have in JSON. `tells_time` says whether
+    a terminal shows how long the block takes.
     """
 
     def give_error(warned: Sequence[str], error: str) -> None:
         import pandas as pd
 
-        if target.kind not in FOR_PROGRAMS or target.file is not None:
+        if target.kind not in FOR_PROGRAMS:
+            target.discard()
             return
         nothing: dict[str, Any] = {key: {} if key == "attrs" else [] for key in keys}
         content = {**paths, **nothing}
         answer = Answer(
             table=pd.DataFrame(), rows=(), content=content, outcome=error, code=NO_ANSWER
         )
-        console.show([WRITERS[target.kind](answer, warned)])
+        _write(answer, target, warned)
 
-    with reporting(give_error, own_words=own_words, options=options) as sentences:
+    with reporting():
         target.refuse(*paths.values())
+    doing = target.command if tells_time else ""
+    with reporting(give_error, own_words=own_words, options=options, doing=doing) as sentences:
         yield sentences
 
 
@@ -245,16 +259,25 @@ def give(
             f"--explain says how to read this ({len(answer.legend) - MOST_REMARKS} more lines)."
         )
         answer = replace(answer, legend=(*answer.legend[:MOST_REMARKS], advice))
-    if target.file is None:
-        lines = _screen(answer, console.screen_width()) if target.kind == TABLE else None
-        console.show(lines or [WRITERS[target.kind](answer, warned)])
+    if target.file is None and target.kind == TABLE:
+        console.show(_screen(answer, console.screen_width()))
     else:
-        from perfarray.tables.replacing import write_text
-
-        with reporting():
-            write_text(target.file, WRITERS[target.kind](answer, warned) + "\n")
+        _write(answer, target, warned)
+    if target.file is not None:
         console.show([answer.outcome, f"{target.file}: {target.kind}"])
     raise typer.Exit(answer.code)
+
+
+def _write(answer: Answer, target: Form, warned: Sequence[str]) -> None:
+    """Print an answer in its form, or write it to its file."""
+    text = WRITERS[target.kind](replace(answer, command=target.command), warned)
+    if target.file is None:
+        console.show([text])
+        return
+    from perfarray.tables.replacing import write_text
+
+    with reporting():
+        write_text(target.file, text + "\n")
 
 
 def _screen(answer: Answer, width: int) -> list[str]:
@@ -266,7 +289,11 @@ def _screen(answer: Answer, width: int) -> list[str]:
         [*answer.heading],
         [*console.table_lines(grid, width)] if grid.rows else [],
         [
-            *answer.lines,
+            *(
+                line
+                for text in answer.lines
+                for line in ([text] if text.startswith(" ") else console.paragraph(text, width))
+            ),
             *(
                 line
                 for text in (*grid.remarks, *answer.legend)
@@ -351,13 +378,12 @@ def _as_workflow_commands(answer: Answer, warned: Sequence[str]) -> str:
 
 
 def _as_junit(answer: Answer, warned: Sequence[str]) -> str:
-    """Return JUnit's XML; the suite is called as the result, for example compare."""
+    """Return JUnit's XML; the suite is called as the command."""
     from perfarray.results import builds
     from perfarray.results.printed import grid_of
 
-    suite = str(answer.content.get("attrs", {}).get("result", "perfarray"))
-    grid = grid_of(answer.table, shorten=False)
-    return builds.junit(grid, answer.sentence, warned, suite, has_answer=answer.code != NO_ANSWER)
+    grid, has_answer = grid_of(answer.table, shorten=False), answer.code != NO_ANSWER
+    return builds.junit(grid, answer.sentence, warned, answer.command, has_answer=has_answer)
 
 
 def _picture(result: "xr.Dataset | None") -> str | None:

@@ -6,12 +6,15 @@ Several that belong together are one argument of a command.
 import csv
 import inspect
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import wraps
+from operator import itemgetter
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import typer
+from typer.models import ArgumentInfo
 
 SEED: Final = 1  # of what a command draws: the same files give the same answer
 
@@ -69,6 +72,13 @@ def reading_options(reading: dict[str, Any]) -> str:
         option = f" --{name.replace('_', '-')}"
         options += option if value is True else f"{option} {shlex.quote(text)}"
     return options
+
+
+def format_names(incomplete: str) -> list[str]:
+    """Return the formats that begin so, for the completion of the shell."""
+    import perfarray
+
+    return [name for name in perfarray.formats().index if name.startswith(incomplete)]
 
 
 def percent(share: float) -> str:
@@ -264,6 +274,19 @@ ThresholdFile = Annotated[
 ]
 
 
+# Panels of the help, in their order, and the parameters in them; those of no other are the question
+QUESTION: Final = "Question"
+PANELS: Final[Mapping[str, str]] = {
+    QUESTION: "",
+    "Data": "format layout dims pattern encoding better keep_failed files_are select metric order "
+    "on_error streamed old new git setup warmup timeout",
+    "Statistics": "levels confidence conf_level correction statistic value method prior shared "
+    "paired unpaired mean limit alpha model rule start assurance weight seed min_units",
+    "Output": "output file json explain sort only_changes show_all plan progress redact sections "
+    "folder prefix overwrite add",
+}
+
+
 class Group(NamedTuple):
     """Options of which a function makes one argument: `name: Annotated[type, Group(function)]`."""
 
@@ -277,8 +300,26 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     def expanded(**options: Any) -> None:
         command(**_arguments(command, options))
 
-    expanded.__signature__ = inspect.Signature(_options(command))  # type: ignore[attr-defined]
+    parameters = sorted(map(_in_panel, _options(command)), key=itemgetter(0))
+    signature = inspect.Signature([parameter for _, parameter in parameters])
+    expanded.__signature__ = signature  # type: ignore[attr-defined]
     return expanded
+
+
+def _in_panel(parameter: inspect.Parameter) -> tuple[int, inspect.Parameter]:
+    """Return the number of the panel of a parameter, and its option in it; arguments are first.
+
+    A switch takes no value, and shows none.
+    """
+    kind, marks = parameter.annotation, getattr(parameter.annotation, "__metadata__", ())
+    if not marks or isinstance(marks[0], ArgumentInfo):
+        return -1, parameter
+    of_name = (panel for panel, names in PANELS.items() if parameter.name in names.split())
+    option, panel = copy(marks[0]), next(of_name, QUESTION)
+    option.rich_help_panel = panel
+    option.metavar = "" if kind.__origin__ is bool else option.metavar
+    annotation = Annotated[kind.__origin__, option]  # type: ignore[name-defined]
+    return [*PANELS].index(panel), parameter.replace(annotation=annotation)
 
 
 def _options(function: Callable[..., Any]) -> list[inspect.Parameter]:
@@ -320,7 +361,10 @@ def _group(parameter: inspect.Parameter) -> Group | None:
 def _reading(
     format: Annotated[
         str | None,
-        typer.Option(help=("Name the format of the files. Default: recognised by content.")),
+        typer.Option(
+            autocompletion=format_names,
+            help="Name the format of the files. Default: recognised by content.",
+        ),
     ] = None,
     layout: Annotated[
         str | None,

@@ -107,6 +107,7 @@ def plan(
     Example: perfarray plan pilot.csv --cost execution=0.8 --cost binary=95 --budget 8h
     """
     from perfarray.results.rows import records
+    from perfarray.timings.progress import telling_time
 
     choices = options.given(
         confidence_level=confidence,
@@ -116,7 +117,9 @@ def plan(
         assurance=assurance,
         min_units=min_units,
     )
-    with answering(target, {"pilot": path}, "plans", "attrs", "notes", options=OPTIONS) as warned:
+    keys = ("plans", "attrs", "notes")
+    # A question may be asked, beside which no time is told.
+    with answering(target, {"pilot": path}, *keys, options=OPTIONS, tells_time=False) as warned:
         if interleave and baseline is None:
             raise ValueError(
                 "--interleave is the order of two systems: name the one that is compared with, "
@@ -135,13 +138,8 @@ def plan(
         prices, choices = _ask(
             times, costs_by_level(prices, str(times.attrs.get("format", ""))), units, nest, choices
         )
-        result = (
-            _suite_plan(times, prices, units, nest, choices)
-            if suite
-            else perfarray.plan_repetitions(
-                times, costs=prices, cost_units=units, **nest, **choices
-            )
-        )
+        with telling_time("plan"):
+            result = _planned(times, prices, units, nest, choices, suite=suite)
     table, rows = (
         perfarray.table(result, sort=sort),
         records(result, [str(dim) for dim in result["cost"].dims]),
@@ -208,13 +206,18 @@ def _ask(
     return costs, choices
 
 
-def _suite_plan(
+def _planned(
     times: "xr.Dataset",
     costs: dict[str, float],
     units: str,
     nest: dict[str, Any],
     choices: dict[str, Any],
+    *,
+    suite: bool,
 ) -> "xr.Dataset":
+    """Plan each benchmark, or the suite."""
+    if not suite:
+        return perfarray.plan_repetitions(times, costs=costs, cost_units=units, **nest, **choices)
     if units != SECONDS:
         raise ValueError("--suite plans in seconds: leave --units out")
     outermost = str(perfarray.counts(times, **nest)["level"].values[0])

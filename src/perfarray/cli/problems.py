@@ -3,7 +3,7 @@
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
@@ -63,6 +63,7 @@ def reporting(
     *,
     own_words: tuple[str, ...] = (),
     options: Mapping[str, str] = MappingProxyType({}),
+    doing: str = "",
 ) -> Iterator[list[str]]:
     """Print the warnings of a block on stderr, a line each.
 
@@ -71,11 +72,14 @@ def reporting(
     The block appends warnings of its own to the list that it is given; after it the list holds all
     that were printed. Notes with the codes in `own_words` have a text or a column of the command's.
     `options` stand for arguments of the library, by argument. `failing` is told the warnings and
-    the error.
+    the error. `doing` is what a terminal shows while the block takes long.
     """
+    from perfarray.timings.progress import telling_time
+
     sentences: list[str] = []
     error = None
-    with warnings.catch_warnings(record=True) as caught:
+    patience = telling_time(doing) if doing else nullcontext()
+    with warnings.catch_warnings(record=True) as caught, patience:
         warnings.filterwarnings("always", category=UserWarning)
         try:
             yield sentences

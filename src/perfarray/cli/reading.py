@@ -7,13 +7,14 @@ from contextlib import suppress
 from dataclasses import replace
 from glob import glob
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import perfarray
 from perfarray.cli.options import FilesAre, Selection, fraction
 from perfarray.cli.problems import quoted
 from perfarray.cli.runs import in_runs
 from perfarray.cli.selecting import in_families, proposed_parameters, select
+from perfarray.cli.several_files import SESSION_LABEL, merge_files
 from perfarray.cli.stores import STORES, stored_timings
 from perfarray.conventions import (
     BENCHMARK,
@@ -96,7 +97,7 @@ def read_one(
     return (
         times
         if files_are is None
-        else _merge_files(times, Selection(reading=reading, files_are=files_are), sentences)
+        else merge_files(times, Selection(reading=reading, files_are=files_are), sentences)
     )
 
 
@@ -164,7 +165,7 @@ def read_sides(inputs: Sequence[str], selected: Selection, sentences: list[str])
     places = dict(zip(labels, inputs, strict=True))
     times = select(_read_all(places, selected.reading), selected.select, sides=SIDE)
     times = in_families(times, selected.families)
-    times = _merge_files(times, selected, sentences, several_sides=True)
+    times = merge_files(times, selected, sentences, several_sides=True)
     times, constant = _without_constant_dims(
         times, SIDE, [str(dim) for dim in times.dims if dim not in (*LEVELS, BENCHMARK, SIDE)]
     )
@@ -177,6 +178,11 @@ def read_sides(inputs: Sequence[str], selected: Selection, sentences: list[str])
             f"{dim} {times[dim].sel({SIDE: label}).item()}" for dim in (*constant, *alone)
         )
         heading.append(f"{label}  {path}{f'  ({labels_text})' if labels_text else ''}")
+    if selected.files_are is None and SESSION_LABEL in times.coords:
+        heading.append(
+            "Files of a side are numbered: each is a run of the whole harness, a session (else "
+            "--files-are)."
+        )
     if alone:
         heading.append("Each side has one benchmark, of another name: these are compared.")
         times = times.drop_vars(BENCHMARK)
@@ -239,7 +245,7 @@ def _labels_compared(archive: str, selected: Selection, sentences: list[str]) ->
     families = in_families(times, selected.families)
     if len(added := [str(name) for name in families.dims if name not in times.dims]) == 1:
         selected = replace(selected, dim=selected.dim or added[0])
-    times = _merge_files(families, selected, sentences)
+    times = merge_files(families, selected, sentences)
     dim = selected.dim or _compared_dim(times, selected.baseline)
     # Readers rename what has the name of an answer's variable.
     dim = f"data_{dim}" if dim not in times.dims and f"data_{dim}" in times.dims else dim
@@ -266,50 +272,6 @@ def _labels_compared(archive: str, selected: Selection, sentences: list[str]) ->
         if dim == BENCHMARK
         else Sides(times, dim, baseline, heading)
     )
-
-
-def _merge_files(
-    times: "xr.Dataset", selected: Selection, sentences: list[str], *, several_sides: bool = False
-) -> "xr.Dataset":
-    """Make of several files of the same benchmark what `files_are` says."""
-    import numpy as np
-
-    files_are = selected.files_are
-    if (
-        "file" not in times.dims
-        or "{file}" in selected.reading.get("layout", "")
-        or selected.dim == "file"
-    ):
-        if files_are is not None:
-            sentences.append(
-                f"--files-are {files_are} changes nothing: no two files of one side hold the "
-                "same benchmark"
-            )
-        return times
-    if files_are is None:
-        raise ValueError(
-            "several files of one side hold the same benchmarks "
-            f"({quoted(times['file'].values.tolist(), 3)}). What is a file? "
-            "--files-are session: a run of the whole harness, the independent repetition. "
-            "--files-are execution: one of several executions of the same build. "
-            "--files-are separate: each is compared with the file of the same name"
-            + ("" if several_sides else ". --dim file compares them with each other")
-        )
-    if files_are == "separate":
-        return times
-    if "session" in times.dims:
-        raise ValueError(
-            f"the files hold sessions: --files-are {files_are} would nest them twice. Name the "
-            "dims with --layout"
-        )
-    times = in_runs(times)
-    file_names = times["file"].values
-    times = times.rename(file="session").assign_coords(session=np.arange(len(file_names)))
-    if files_are == "session":
-        # A run of the whole harness serves every benchmark. Files of one name may make a pair.
-        times = times.assign_coords(session_label=("session", file_names))
-        return times.assign_attrs(shared_levels="session")
-    return cast("xr.Dataset", perfarray.merge_level(times, "session"))
 
 
 def read_sessions(text: str, reading: dict[str, Any]) -> "xr.Dataset | tuple[float, float]":

@@ -27,6 +27,7 @@ OPTIONS = options.spoken(
 
 
 def report(
+    context: typer.Context,
     inputs: options.Places,
     *,
     file: Annotated[
@@ -82,8 +83,9 @@ def report(
 
     Example: perfarray report old.json new.json --cost execution=0.8 -o report.html
     """
-    target = form(output, Path("report.html") if file is None and output is None else file)
-    with reporting(options=OPTIONS) as sentences:
+    path = Path("report.html") if file is None and output is None else file
+    target = form(context, output, path)
+    with reporting():
         target.refuse(*inputs)
         if target.kind not in FORMS:
             suffixes = ", ".join(suffix for suffix, kind in SUFFIXES.items() if kind in FORMS)
@@ -91,6 +93,7 @@ def report(
                 f"-o {file}: the suffix says the form, and {Path(file or '').suffix!r} is none "
                 f"of {suffixes}; or say --output"
             )
+    with reporting(lambda *_: target.discard(), options=OPTIONS, doing="report") as sentences:
         prices = given_costs(costs or (), units, named_levels(nest.get("levels"), selected.reading))
         sides = read(inputs, selected, sentences)
         times, sorted_by = (

@@ -10,7 +10,7 @@ from perfarray.cli import options
 from perfarray.cli.forms import Answer, Row, Target, answering, described, give
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, counted
 from perfarray.cli.reading import read_one
-from perfarray.conventions import FORMAT, SUITE, published_median
+from perfarray.conventions import FORMAT, SUITE, mean_title, published_median
 
 MEDIAN: Final = "median"
 SLOWER_MEDIAN: Final = "slower_median"
@@ -34,7 +34,14 @@ VARIABLES: Final = {
     "n": "variation_n",
 }
 
-OPTIONS: Final = options.spoken("statistic by shared")
+PASSES: Final = (
+    "minimum to maximum: of single passes, one run of every benchmark; relative variation: of the "
+    "score, if all were repeated."
+)
+
+MEANS: Final = ("geometric", "harmonic", "arithmetic")  # of which passes and variation are known
+
+OPTIONS: Final = options.spoken("statistic mean limit by shared")
 
 
 def scores(
@@ -44,10 +51,24 @@ def scores(
         Literal["median", "slower_median", "mean", "geometric", "min", "best"] | None,
         typer.Option(
             help=(
-                "Choose the statistic of the runs of each benchmark. The score is its geometric "
+                "Choose the statistic of the runs of each benchmark, of which the score is the "
                 "mean. Default: median; for SPEC, as it publishes."
             )
         ),
+    ] = None,
+    mean: Annotated[
+        Literal["geometric", "harmonic", "arithmetic", "par2", "par10", "shifted_geometric"],
+        typer.Option(
+            help=(
+                "Choose the mean over benchmarks. par2 (par10): a run that was stopped or failed "
+                "counts as twice (ten times) its limit. Of these and shifted_geometric the score "
+                "is shown alone."
+            )
+        ),
+    ] = "geometric",
+    limit: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="The time limit of all runs, for par2 and par10."),
     ] = None,
     by: options.By = None,
     shared: options.Shared = None,
@@ -77,28 +98,32 @@ def scores(
     ) as sentences:
         times = read_one(archive, reading, files_are, sentences, select)
         published = published_median(str(times.attrs.get(FORMAT, "")))
-        five = perfarray.five_number_summary(times, method="exact", **choices, **runs)
-        result = perfarray.combine(
-            {
-                "score": perfarray.suite_score(times, statistic=statistic or published, **choices),
-                "five": five,
-                "variation": perfarray.relative_variation(
-                    times,
-                    statistic=MEDIAN if statistic in (None, SLOWER_MEDIAN) else statistic,
-                    rng=options.SEED,
-                    **choices,
-                    **runs,
-                ),
-            }
-        )
+        of_runs = statistic or published
+        penalties = options.given(limit=limit)
+        score = perfarray.suite_score(times, statistic=of_runs, mean=mean, **penalties, **choices)
+        parts, five = {"score": score}, None
+        if mean in MEANS:
+            five = perfarray.five_number_summary(
+                times, method="exact", mean=mean, **choices, **runs
+            )
+            parts["five"] = five
+            parts["variation"] = perfarray.relative_variation(
+                times,
+                statistic=MEDIAN if of_runs == SLOWER_MEDIAN else of_runs,
+                mean=mean,
+                rng=options.SEED,
+                **choices,
+                **runs,
+            )
+        result = perfarray.combine(parts)
         # Scores of two suites have no common scale: each suite has its rows together.
         suites = next((dim for dim in (by, SUITE) if dim in result["score_estimate"].dims), None)
-        table = select_rows(result, sort=sort, together=suites, columns=COLUMNS)
-    cells = result[list(VARIABLES.values())].rename(
-        {name: title for title, name in VARIABLES.items()}
-    )
+        columns = {title: of for title, of in COLUMNS.items() if of[0] in parts}
+        table = select_rows(result, sort=sort, together=suites, columns=columns)
+    variables = {name: title for title, name in VARIABLES.items() if name in result}
+    cells = result[list(variables)].rename(variables)
     rows = records(cells, table.places.dims, table.places.positions)
-    rows = [row | {"n": int(row["n"])} for row in rows]
+    rows = [row | ({"n": int(row["n"])} if "n" in row else {}) for row in rows]
     code, outcome = _outcome(rows)
     answer = Answer(
         table=table,
@@ -108,13 +133,10 @@ def scores(
         code=code,
         legend=[
             (
-                "score: the geometric mean over benchmarks, of the "
-                f"{(statistic or published).replace('_', ' ')} of the runs of each."
+                f"score: the {mean_title(mean)} over benchmarks, of the "
+                f"{of_runs.replace('_', ' ')} of the runs of each."
             ),
-            (
-                "minimum to maximum: of single passes, one run of every benchmark; relative "
-                "variation: of the score, if all were repeated."
-            ),
+            *([PASSES] if five is not None else []),
             *(f"{text}." for text in [table.attrs["about"]] if text),
         ],
         result=five,
@@ -129,9 +151,8 @@ def _outcome(rows: list[Row]) -> tuple[int, str]:
         return NO_ANSWER, "no answer: no suite has a score"
     from perfarray.results.words import percent
 
-    variations = [
-        row["relative_variation"] for row in rows if not math.isnan(row["relative_variation"])
-    ]
+    variations = [row.get("relative_variation", math.nan) for row in rows]
+    variations = [variation for variation in variations if not math.isnan(variation)]
     between = (
         f"; relative variation {percent(min(variations))} to {percent(max(variations))}"
         if variations

@@ -157,12 +157,16 @@ def describe_systems(
         notes.append(Note("suite_unadjusted", SUITE_ROWS[options.method], {}, aside=True))
     if (options.paired or pair.jointly) and not is_chunked(result["estimate"]):
         sides = (whole.candidate,) if pair.baselines else (whole.candidate, whole.baseline)
-        incomplete = sum(_incomplete_units(side, across) for side in sides)
-        if incomplete:
+        counts = [_incomplete_units(side, across) for side in sides]
+        if incomplete := sum(counts):
             attrs["n_incomplete_units"] = incomplete
+            of_sides = ""
+            if len(counts) > 1 and all(counts):
+                of_sides = f": {counts[1]} of the baseline, {counts[0]} of the candidate"
             text = (
                 f"{incomplete} {'shared' if pair.jointly else 'paired'} units "
-                f"({pair.candidate.levels[0]}) lack some benchmarks. The suite row leaves them out."
+                f"({pair.candidate.levels[0]}{of_sides}) lack some benchmarks. "
+                "The suite row leaves them out."
             )
             notes.append(Note("incomplete_units", text, {"units": incomplete}))
     return attrs | systems.method.attrs, notes

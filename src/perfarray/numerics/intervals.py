@@ -291,10 +291,12 @@ def ratio_limits(
     differs from 0, and else the whole line.
     """
     quantile = t_quantile((1 + np.asarray(confidence_level)) / 2, df)
-    limits, no_baseline = (
-        _limits_by_method(ratio, df, quantile, method, positive),
-        without_baseline(ratio),
-    )
+    return with_zeros(_limits_by_method(ratio, df, quantile, method, positive), ratio, quantile)
+
+
+def with_zeros(limits: RatioSet, ratio: Ratio, quantile: Floats) -> RatioSet:
+    """Return limits of ratios with the sets of those whose baseline is 0, from the difference."""
+    no_baseline = without_baseline(ratio)
     if not no_baseline.any():
         return limits
     certain = ratio.numerator.mean**2 - quantile**2 * ratio.residual

@@ -18,6 +18,8 @@ from perfarray.numerics.intervals import (
     ratio_df,
     ratio_of,
     ratio_statistic,
+    reported_estimate,
+    with_zeros,
 )
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.ratio_tests import (
@@ -75,7 +77,9 @@ def compare_rounds(
         pvalues += [
             sequence_probability(side, worth, df, EXPECTED) for side in (statistic, -statistic)
         ]
-    tests = certain_inside(Tests(*pvalues), ratio.estimate, without_spread(ratio), rules.band)
+    tests = certain_inside(
+        Tests(*pvalues), reported_estimate(ratio), without_spread(ratio), rules.band
+    )
     return comparison._replace(tests=tests.bounded_by(censoring), suite=_no_suite(ratio))
 
 
@@ -97,7 +101,9 @@ def without_order(new: Floats, old: Floats, order: Floats) -> tuple[Floats, Floa
         slope = np.where(
             known, (centred * np.where(measured, logs, 0.0)).sum(axis=-1) / squares, 0.0
         )
-        worth = np.where(known, n * squares / (order**2).sum(axis=-1), n)
+        # Rounds of zeros have no logs, and count.
+        rounds = np.isfinite(new + old).sum(axis=-1)
+        worth = np.where(known, n * squares / (order**2).sum(axis=-1), rounds)
     return new * np.exp(-slope[..., None] * order), worth, known.astype(float)
 
 
@@ -105,7 +111,8 @@ def _sequence_set(ratio: Ratio, level: Floats | float, worth: Floats, df: Floats
     """Return Fieller's set at the quantile of a sequence: the whole line where that is infinite."""
     quantile = sequence_quantile(worth, level, EXPECTED, df, LOG_RISK)
     bounded = ~np.isinf(quantile)
-    limits = fieller(ratio, np.where(bounded, quantile, 0.0))
+    finite = np.where(bounded, quantile, 0.0)
+    limits = with_zeros(fieller(ratio, finite), ratio, finite)
     return RatioSet(
         np.where(bounded, limits.lower, -np.inf),
         np.where(bounded, limits.upper, np.inf),

@@ -92,11 +92,18 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
     if kind == "errors":
         return moderated_errors(result, ax)
     result = _each_pair_once(result)
+    own = result.coords.get("baseline")
+    dim = str(result.attrs.get("dim", ""))
+    if own is not None and own.ndim == 0 and dim in result.dims:  # no label is compared with itself
+        result = result.sel({dim: (result[dim] != own).values})
     if kind == "pvalues":
         return pvalues(result, ax)
     estimate = result["estimate"]
     _check_measured(result, "on both sides: another baseline or dim may have values there")
-    rows, left_out = shown_rows(estimate, "ratio")
+    is_measured = estimate.notnull() | result["lower"].notnull()
+    if "verdict" in result:  # from 0 on there is a verdict without a ratio
+        is_measured = is_measured | result["verdict"].isin(("faster", "slower"))
+    rows, left_out = shown_rows(estimate, "ratio", measured=is_measured)
     suite = suite_rows(result, "estimate", rows, SUITE)
     intervals = [
         *(_interval(result, row) for row in rows),
@@ -285,7 +292,9 @@ def mean_intervals(
     """
     estimate = result["estimate"]
     _check_measured(result, "at all")
-    frame = RowFrame(ax, *shown_rows(_widths(result) / estimate, "width relative to the mean"))
+    widths = _widths(result) / estimate
+    rows, left_out = shown_rows(widths, "width relative to the mean", measured=estimate.notnull())
+    frame = RowFrame(ax, rows, left_out)
     log = spans_decades(estimate)
     relative = _far_apart(result, log) if relative is None else relative
     means = [_interval(result, row) for row in frame.rows]

@@ -42,7 +42,7 @@ def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> ax.get_title(loc="left")
     'new compared with old, by method'
     """
-    rows, left_out = shown_rows(result["agree"], "agreement")
+    rows, left_out = shown_rows(result["agree"], "agreement", keeps_empty=True)
     suite = suite_rows(result, "agree", rows, "suite")
     methods = [str(title) for title in result["title"].values]
     frame = RowFrame(

@@ -136,7 +136,10 @@ def _room(ax: Axes) -> float:
     groups = [
         text.get_text() for panel in neighbours for text in panel.texts if text.get_gid() == "group"
     ]
-    return width / n_columns - text_width(labels) - text_width(groups) - MARGIN
+    if not groups:
+        return width / n_columns - text_width(labels) - MARGIN
+    bold = [text_width(texts, weight="bold") for texts in (labels, groups)]
+    return width / n_columns - sum(bold) - MARGIN
 
 
 def _legend_columns(ax: Axes, labels: list[str], room: float) -> int:
@@ -451,18 +454,17 @@ def measure_widest(texts: Iterable[Text]) -> None:
         text.set_in_layout(False)
 
 
-def text_width(labels: list[str], size: float = LABEL_SIZE) -> float:
+def text_width(labels: list[str], size: float = LABEL_SIZE, weight: str = "normal") -> float:
     """Return the width in points of the widest line of the labels."""
     lines = {line for text in labels for line in text.split("\n") if line.strip()}
-    return max((_line_width(line, size) for line in lines), default=0.0)
+    return max((_line_width(line, size, weight) for line in lines), default=0.0)
 
 
 @lru_cache(maxsize=4096)
-def _line_width(text: str, size: float) -> float:
+def _line_width(text: str, size: float, weight: str) -> float:
     # The metrics of the font: an outline of the text would take a hundred times as long.
-    return float(
-        text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0]
-    )
+    font = FontProperties(size=size, weight=weight)
+    return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
 
 
 def svg(ax: Axes) -> str:

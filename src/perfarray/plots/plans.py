@@ -135,7 +135,7 @@ def _draw_rows(
 ) -> Axes:
     """Draw one row per cell: the plan, its half-width, and that of the one-level experiment."""
     half_width = 100 * result["half_width"]
-    frame = RowFrame(ax, *shown_rows(half_width, "half-width"))
+    frame = RowFrame(ax, *shown_rows(half_width, "half-width", keeps_empty=True))
     ax, heights = frame.ax, frame.heights
     plans, defaults = frame.values(half_width), frame.values(100 * result["default_half_width"])
     ax.hlines(heights, plans, defaults, color=GREY, linewidth=1.2, zorder=1)

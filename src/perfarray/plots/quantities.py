@@ -41,7 +41,7 @@ def counts(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     [[3.0], [2.0]]
     """
     total = result["total"].isel(level=-1, drop=True)
-    frame = RowFrame(ax, *shown_rows(total, "number of values"))
+    frame = RowFrame(ax, *shown_rows(total, "number of values", measured=total > 0))
     ax, heights, totals = frame.ax, frame.heights, frame.values(total)
     for number, (level, colour) in enumerate(
         level_colours([str(level) for level in result["level"].values]).items()

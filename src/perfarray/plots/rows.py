@@ -61,9 +61,11 @@ class RowFrame:
         # Width and height in inches follow labels and rows; the picture may need `extra` inches,
         # and `minimum` inches in all.
         self.size = size
-        text_points = text_width([row.label for row in rows], size) + text_width(
-            [row.group for row in rows]
-        )
+        labels, groups = [row.label for row in rows], [row.group for row in rows]
+        # Beside groups labels have room for bold letters, as those of suites are, and for screens
+        # whose letters are wider than those of the font.
+        self.label_points = text_width(labels, size, "bold" if any(groups) else "normal")
+        text_points = self.label_points + text_width(groups, weight="bold")
         width, height = (
             5.5 + text_points / 72 + extra[0],
             1.5 + inches * (rows[-1].y - rows[0].y + 1) + extra[1],
@@ -169,7 +171,7 @@ class RowFrame:
             ax.annotate(
                 group,
                 (0, tops[group]),
-                (-text_width(labels) - 20, 0),
+                (-self.label_points - 20, 0),
                 ("axes fraction", "data"),
                 textcoords="offset points",
                 ha="right",
@@ -252,22 +254,25 @@ def shown_rows(
     share: int = 1,
     ordered: bool = False,
     measured: xr.DataArray | None = None,
+    keeps_empty: bool = False,
 ) -> tuple[list[Row], list[str]]:
     """Return the rows drawn, the first at height `top`, and what the title says of the others.
 
     Of more cells than fit (one `share`-th of a figure), those with the lowest and the highest
     numbers are drawn, in that order; `ordered` says that all have it also where they fit.
-    `measured` says which cells have a row, if any has; default: all.
+    `measured` says which cells have a row, if any has; default: those with a number, or all where
+    the picture `keeps_empty` ones and says why they have none. The title counts the others.
     """
+    check_cells(number)
     limit = int(TALLEST / inches / share)
-    is_measured = (
-        measured.transpose(*number.dims).values if measured is not None and measured.any() else None
-    )
+    has_row = number.notnull() if measured is None else measured.transpose(*number.dims)
+    is_measured = has_row.values if has_row.any() and not keeps_empty else None
     n_cells = number.size if is_measured is None else int(np.count_nonzero(is_measured))
     if n_cells <= limit and not ordered:
         rows = rows_of(number, top=top, is_measured=is_measured)
         if rows[-1].y + 1 - top <= limit:
-            return rows, []
+            text = f"{n_cells} of {number.size}: those measured"
+            return rows, [text] * (n_cells < number.size)
     low, high, left_out = extremes(number, limit, quantity)
     is_drawn = np.isin(np.arange(number.size), [*low, *high]).reshape(number.shape)
     cells = dict(

@@ -57,7 +57,7 @@ def smallest_changes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     required_label = f"to see {change:g} %, with a chance of {power:g} %"
     units, title_parts = f"{plural(str(result.attrs['unit']))} a side", compared(result, required)
     if required.size > 1:
-        frame = RowFrame(ax, *shown_rows(required, units))
+        frame = RowFrame(ax, *shown_rows(required, units, keeps_empty=True))
         for array, label, is_hollow in ((pilot, "pilot", True), (required, required_label, False)):
             counts = frame.values(array.where(np.isfinite(array)))
             frame.draw_points(counts, label=label, is_hollow=is_hollow, size=5)
@@ -247,7 +247,7 @@ def _draw_required(
     """Draw one row per cell with the number that is required; hollow, the extrapolated number."""
     enough = result["extrapolated"] if "extrapolated" in result else result["required"]
     enough = enough.where(np.isfinite(enough))
-    frame = RowFrame(ax, *shown_rows(enough, f"number of {quantity}"))
+    frame = RowFrame(ax, *shown_rows(enough, f"number of {quantity}", keeps_empty=True))
     required, sufficient = frame.values(result["required"]), frame.values(enough)
     is_short = np.isnan(required) & np.isfinite(sufficient)
     frame.draw_points(required, label="required")

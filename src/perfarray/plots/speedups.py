@@ -80,7 +80,9 @@ def protocol(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """
     steps = [str(step) for step in result["step"].values]
     frame = RowFrame(
-        ax, *shown_rows(result["speedup"], "speedup"), extra=(COLUMN * len(steps), 0.4)
+        ax,
+        *shown_rows(result["speedup"], "speedup", keeps_empty=True),
+        extra=(COLUMN * len(steps), 0.4),
     )
     cells = [result.isel(row.cell) for row in frame.rows]
     for row, cell in zip(frame.rows, cells, strict=True):

@@ -210,7 +210,8 @@ def stability(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 def _draw_required(
     ax: Axes | None, required: xr.DataArray, colours: dict[str, str], largest: float, goal: str
 ) -> Axes:
-    frame = RowFrame(ax, *shown_rows(required.isel(statistic=0, drop=True), "size of a group"))
+    first = required.isel(statistic=0, drop=True)
+    frame = RowFrame(ax, *shown_rows(first, "size of a group", keeps_empty=True))
     for number, (statistic, colour) in enumerate(colours.items()):
         sizes = frame.values(required, statistic=number)
         heights = frame.heights + DODGE * (number - (len(colours) - 1) / 2)

@@ -1,14 +1,16 @@
 """What a report says: the sections of its kind, a summary, and what was measured on and with."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from importlib.util import find_spec
-from typing import Final
+from typing import Any, Final
 
 import xarray as xr
 
 from perfarray.conventions import LEVELS, MACHINE, SUITE, is_archive, plural, singular
 from perfarray.reports import archive, versions
 from perfarray.reports.sections import Content, Section, SectionOptions, answered
+from perfarray.timings.progress import progress_bar
 
 FEW: Final = 6  # labels of a dim that are described one by one
 MOST: Final = 300  # rows of a table
@@ -20,7 +22,12 @@ PLAN: Final = "plan_repetitions"
 
 
 def content_of(
-    times: xr.DataArray | xr.Dataset, baseline: object, options: SectionOptions, *, pictures: bool
+    times: xr.DataArray | xr.Dataset,
+    baseline: object,
+    options: SectionOptions,
+    *,
+    pictures: bool,
+    progress: bool | None = None,
 ) -> Content:
     """Ask the questions of a kind of report: of an archive of machines, or of versions.
 
@@ -44,13 +51,20 @@ def content_of(
             f"sections={unknown[0]!r} is no section of this report. Choose from "
             f"{', '.join(map(repr, dict.fromkeys(methods)))}"
         )
-    sections = _told_once(archive.sections(times, options, pictures)) if may_be_archive else []
-    has_scores = bool(sections)
-    if has_scores and not options.sections:  # prices ask for a plan
-        sections = [section for section in sections if section.result is not None]
-        options = options._replace(sections=(PLAN,) if options.priced.get("costs") else ())
-    requested = [question for question in questions if options.asks(question.method)]
-    sections += [versions.titled(answered(times, question, pictures)) for question in requested]
+    all_asked = may_be_archive and options.sections is None
+    n_asked = sum(map(options.asks, archive.METHODS if all_asked else methods))
+    with progress_bar(n_asked, "report", "section", show=progress) or nullcontext() as bar:
+        of_archive = archive.sections(times, options, pictures) if may_be_archive else ()
+        sections = _told_once(_counted(of_archive, bar))
+        has_scores = bool(sections)
+        if has_scores and not options.sections:  # prices ask for a plan
+            sections = [section for section in sections if section.result is not None]
+            options = options._replace(sections=(PLAN,) if options.priced.get("costs") else ())
+        requested = [question for question in questions if options.asks(question.method)]
+        answers = (versions.titled(answered(times, question, pictures)) for question in requested)
+        sections += _counted(answers, bar)
+        if bar is not None:
+            bar.total = len(sections)  # of an archive what there is to say shows on the way
     if has_scores:
         n_machines = times.sizes.get(MACHINE, 1)
         title = f"Archive of {n_machines} {MACHINE if n_machines == 1 else plural(MACHINE)}"
@@ -65,6 +79,19 @@ def content_of(
         counts = (result for result in results if result.attrs["result"] == "counts")
         summary += _measured(times, next(counts, None))
     summary += [UNDRAWN] if pictures and find_spec("matplotlib") is None else []
+    return Content(
+        title,
+        tuple(summary),
+        _described(times, options.dim),
+        list(map(_first_rows, sections)),
+        _code(times, options, sections),
+    )
+
+
+def _code(
+    times: xr.DataArray | xr.Dataset, options: SectionOptions, sections: Iterable[Section]
+) -> str:
+    """Return the calls that give the tables of the sections."""
     code = [
         "import perfarray",
         "",
@@ -73,13 +100,15 @@ def content_of(
     if options.by is not None:
         code.append(f"times = times.assign_coords({SUITE}=times[{options.by!r}])")
     code += [f"print(perfarray.table({section.code}))" for section in sections if section.code]
-    return Content(
-        title,
-        tuple(summary),
-        _described(times, options.dim),
-        list(map(_first_rows, sections)),
-        "\n".join(code),
-    )
+    return "\n".join(code)
+
+
+def _counted(sections: Iterable[Section], bar: Any) -> Iterator[Section]:
+    """Yield sections, each a step of the progress bar, if there is one."""
+    for section in sections:
+        if bar is not None:
+            bar.update()
+        yield section
 
 
 def _told_once(sections: Iterable[Section]) -> list[Section]:

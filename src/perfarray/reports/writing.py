@@ -72,6 +72,7 @@ def report(
     path: str | Path | None = None,
     format: str = "html",
     redact: bool = False,
+    progress: bool | None = None,
 ) -> str:
     """Write one page about timings: what changed, how sure that is, what varies, what to run next.
 
@@ -108,6 +109,8 @@ def report(
         or texts and all numbers as JSON.
     redact : bool
         Number machines and files instead of naming them, and leave out users, hosts and paths.
+    progress : bool, optional
+        Show a progress bar. Default: in a terminal or a notebook, after a second.
 
     Returns
     -------
@@ -160,6 +163,7 @@ def report(
             else tuple(sections),
         ),
         pictures=format == "html",
+        progress=progress,
     )
     write, form = FORMATS[format]
     text = form(write(redaction.content(content) if redaction else content))

@@ -81,7 +81,6 @@ def select_rows(
     only_changes: bool = False,
     limit: int | None = None,
     largest: bool = False,
-    equal_counts: bool = True,
     together: str | None = None,
     columns: Mapping[str, Any] | None = None,
 ) -> Table:
@@ -99,8 +98,6 @@ def select_rows(
         The most rows of cells; default: all. `places.n_left_out` is the number of the others.
     largest : bool
         Whether a limit keeps the largest effects, rather than the first rows.
-    equal_counts : bool
-        Whether the column `n` is shown where all rows have the same, those left out, too.
     together : str, optional
         A dim whose labels keep their rows together, as suites whose scores have no common scale.
     columns : mapping of str to title, optional
@@ -130,7 +127,7 @@ def select_rows(
         else {"": data}
     )
     measured = reduce(or_, map(_measured_cells, single_results.values()))
-    tables, has_one_n = {}, not equal_counts
+    tables = {}
     for name, single_result in single_results.items():
         cells, layout = _cells_of_rows(single_result), layout_of(single_result)
         along = measured.any([dim for dim in measured.dims if dim not in cells.dims])
@@ -147,7 +144,6 @@ def select_rows(
             labels = np.unravel_index(positions, shape)[cells.dims.index(together)]
             positions = positions[np.argsort(labels, kind="stable")]
         places = Places(cells.dims, positions[:limit], n_rows - positions[:limit].size)
-        has_one_n &= _has_one_n(cells, np.flatnonzero(along.transpose(*cells.dims)))
         tables[name] = _table(single_result, cells, layout, places)
     table = next(iter(tables.values()))
     if is_combined:
@@ -156,8 +152,6 @@ def select_rows(
     if columns is not None:
         frame = table[[*columns.values()]].set_axis([*columns], axis="columns")
         table = Table.of_cells(frame, table.attrs, table.places)
-    if has_one_n and len(set(table["n"])) == 1:
-        table = Table.of_cells(table.drop(columns="n"), table.attrs, table.places)
     remarks = notes(data)
     table.attrs = {
         "findings": tuple(kind_of(data).findings(data)),
@@ -219,12 +213,6 @@ def _measured_cells(data: xr.Dataset) -> xr.DataArray:
         answered |= np.nan_to_num(values.get("n", 0)) != 0
     mask = _shown(cells, data) & answered
     return xr.DataArray(mask.reshape([data.sizes[dim] for dim in cells.dims]), dims=cells.dims)
-
-
-def _has_one_n(cells: "ResultCells", positions: Integers) -> bool:
-    """Return whether all rows rest on as many units, those that are left out, too."""
-    names = cells.values.keys() & {"n", "n_baseline", "n_candidate"}
-    return all(np.unique(cells.values[name][positions]).size <= 1 for name in names)
 
 
 def _in_order(

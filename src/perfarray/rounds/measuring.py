@@ -122,7 +122,8 @@ def measure_rounds(
 def _prepare(state: State, folder: Path, timeout: float) -> None:
     """Check out the commits, and set up the sides that were not yet."""
     for side, commit in state.commits.items():
-        check_out(commit, folder / "trees" / side)
+        if check_out(commit, folder / "trees" / side) and side in state.prepared:
+            state.prepared.remove(side)  # somebody removed the worktree with what was built in it
     for side in state.commands:
         if state.setup is not None and side not in state.prepared:
             _run(state, folder, side, folder / "setup", None, timeout, state.setup)

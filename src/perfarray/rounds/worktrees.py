@@ -9,12 +9,14 @@ def commit_of(ref: str) -> str:
     return _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", of=ref)
 
 
-def check_out(commit: str, tree: Path) -> None:
-    """Make a worktree of a commit, unless it is there."""
-    if not (tree / ".git").exists():
+def check_out(commit: str, tree: Path) -> bool:
+    """Make a worktree of a commit, unless it is there; return whether it is new."""
+    is_new = not (tree / ".git").exists()
+    if is_new:
         _git("worktree", "prune", of=commit)  # of folders that were deleted
         tree.parent.mkdir(parents=True, exist_ok=True)
         _git("worktree", "add", "--quiet", "--detach", str(tree), commit, of=commit)
+    return is_new
 
 
 def _git(*arguments: str, of: str) -> str:

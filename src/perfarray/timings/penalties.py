@@ -24,6 +24,9 @@ from perfarray.timings.values import check_limits
 # The factor of a run that never ends
 NEVER = np.inf
 
+# The coordinate in which BenchExec says what an answer was, and its word for one that is not right
+CATEGORY, WRONG = "category", "wrong"
+
 # The value of the attr `censored` of answers in which such runs count as a multiple of their limit
 PENALISED = "penalised"
 
@@ -48,7 +51,7 @@ def unsolved_as_stopped(
     limit: float | None = None,
     placeholder: float = np.nan,
 ) -> Data:
-    """Return timings in which failed runs count as stopped.
+    """Return timings in which failed runs, and wrong answers, count as stopped.
 
     Parameters
     ----------
@@ -67,6 +70,10 @@ def unsolved_as_stopped(
         for mark in (CENSORED, FAILED)
         if mark in array.coords
     }
+    if CATEGORY in array.coords:
+        wrong = (array.coords[CATEGORY] == WRONG).drop_vars((*MARKS, CENSORED_AT), errors="ignore")
+        if wrong.any():
+            marks[FAILED] = marks[FAILED] | wrong if FAILED in marks else wrong
     if not marks and limit is None:
         return times
     unsolved = xr.zeros_like(array, dtype=bool).drop_vars((*MARKS, CENSORED_AT), errors="ignore")

@@ -238,7 +238,9 @@ def steady_kinds(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         kind: mask.where(mask).count(series_dims).transpose(*cells.dims)
         for kind, mask in masks.items()
     }
-    frame = RowFrame(ax, *shown_rows(numbers["flat"].astype(float), "number of flat series"))
+    frame = RowFrame(
+        ax, *shown_rows(numbers["flat"].astype(float), "number of flat series", keeps_empty=True)
+    )
     layers = (
         (kind.replace("_", " "), colour, frame.values(numbers[kind]))
         for kind, colour in KINDS.items()

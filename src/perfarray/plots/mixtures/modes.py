@@ -177,7 +177,8 @@ def _draw_explained(result: xr.Dataset, ax: Axes | None) -> Axes:
     """Draw a mark for every factor in the row of every cell."""
     statistic = result["statistic"].transpose(..., "factor")
     frame = RowFrame(
-        ax, *shown_rows(statistic.max("factor").where(result["n_modes"] > 0), "share explained")
+        ax,
+        *shown_rows(statistic.max("factor"), "share explained", measured=result["n_modes"] > 0),
     )
     n_modes = frame.values(result["n_modes"])
     for index, factor in enumerate(result["factor"].values.tolist()):
