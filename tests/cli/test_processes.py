@@ -25,9 +25,11 @@ pytestmark = pytest.mark.skipif(
     shutil.which("bash") is None, reason="the commands are of a shell (since 2026-11)"
 )
 
-# Files that show spread already; whose benchmarks have the names of their files; of other levels;
-# and of reports of SPEC, which are placed by their names or have no repetitions
+# Files that show spread already, or counts without any, which one process a side decides; whose
+# benchmarks have the names of their files; of other levels; and of reports of SPEC, which are
+# placed by their names or have no repetitions
 OTHERS = (
+    "gungraun.json",
     "rebench.json",
     "phoronix.xml",
     "lnt.json",

@@ -19,7 +19,7 @@ SESSION_LABEL: Final = "session_label"  # the coordinate with the files that are
 # Names of files that are runs of one harness, such as 1.txt, run-2.json or 3/results.xml
 NUMBERED: Final = re.compile(
     r"(?:(?:run|round|rep|repeat|repetition|session|trial|results?|bench|benchmark|"
-    r"old|new|base|baseline|head|candidate|r)[-_ ]?)?\d+",
+    r"old|new|base|baseline|head|candidate|r)[-_ ]?)?(\d+)",
     re.IGNORECASE,
 )
 
@@ -78,20 +78,12 @@ def are_numbered(files: Sequence[str]) -> bool:
     """
     patterns, numbers = set(), set[int]()
     for path in files:
-        stems = [part.partition(".")[0] for part in Path(path).parts]
-        is_number = [NUMBERED.fullmatch(stem) is not None for stem in stems]
-        numbers |= {
-            int(re.sub(r".*?(\d+)$", r"\1", stem))
-            for stem, counts in zip(stems, is_number, strict=True)
-            if counts
-        }
-        patterns.add(
-            tuple(
-                "" if counts else part
-                for part, counts in zip(Path(path).parts, is_number, strict=True)
-            )
-        )
+        pattern = []
+        for part in Path(path).parts:
+            match = NUMBERED.fullmatch(part.partition(".")[0])
+            numbers |= {int(match[1])} if match else set()
+            pattern.append("" if match else part)
+        patterns.add(tuple(pattern))
     first = min(numbers, default=2)
-    return (
-        len(patterns) == 1 and first in (0, 1) and numbers == {*range(first, first + len(numbers))}
-    )
+    counted = {*range(first, first + len(numbers))}
+    return len(patterns) == 1 and first in (0, 1) and numbers == counted
