@@ -1,4 +1,4 @@
-"""Tables of answers about repetitions: dependence, steady states, stopping, modes."""
+"""Tables of answers about repetitions and rules: dependence, steadiness, stopping, error rates."""
 
 import math
 from collections.abc import Callable
@@ -278,3 +278,35 @@ def thresholds(data: xr.Dataset) -> Columns:
         "sessions vary by": lambda cell: percent(cell["session_standard_deviation"]),
         "sessions": lambda cell: count(cell["n_sessions"]),
     }
+
+
+def rates_columns(data: xr.Dataset) -> Columns:
+    """Show shares of simulated experiments, with their Monte Carlo error."""
+    title = str(data.attrs["result"]).replace("_", " ")
+    columns: Columns = {
+        title: lambda cell: f"{percent(cell['estimate'])} ± {percent(cell['error'])}"
+    }
+    return columns | {
+        name: _share(name)
+        for name in ("below", "above", "opposite", "unanswered")
+        if name in data.data_vars
+    }
+
+
+def calibrated_columns(_: xr.Dataset) -> Columns:
+    """Show the false alarm rates of rules between halves of the same timings."""
+
+    def alarms(cell: Cell) -> str:
+        error = "" if math.isnan(cell["error"]) else f" ± {percent(cell['error'])}"
+        return f"{percent(cell['false_alarm_rate'])}{error}"
+
+    columns: Columns = {"false alarms": alarms}
+    return columns | {
+        "no answer": _share("unanswered"),
+        "used by": lambda cell: str(cell["used_by"]),
+    }
+
+
+def _share(name: str) -> Callable[[Cell], str]:
+    """Return a function that writes a share in percent."""
+    return lambda cell: percent(cell[name])

@@ -387,7 +387,7 @@ KINDS: Final[dict[str, Kind]] = {
             "split half threshold_lower threshold_upper detectable_change n_sessions"
         ),
         example="n_splits=20, rng=1",
-        layout=Layout(layouts.calibrated_columns, "false_alarm_rate", zero=True),
+        layout=Layout(diagnoses.calibrated_columns, "false_alarm_rate", zero=True),
         picture="rates",
     ),
     "thresholds": Kind(layout=Layout(diagnoses.thresholds, "threshold")),

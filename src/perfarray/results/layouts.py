@@ -456,38 +456,6 @@ def stability_columns(data: xr.Dataset) -> Columns:
     return columns | {f"of {size}": column(position) for position, size in enumerate(sizes)}
 
 
-def rates_columns(data: xr.Dataset) -> Columns:
-    """Show shares of simulated experiments, with their Monte Carlo error."""
-    title = str(data.attrs["result"]).replace("_", " ")
-    columns: Columns = {
-        title: lambda cell: f"{percent(cell['estimate'])} ± {percent(cell['error'])}"
-    }
-    return columns | {
-        name: _share(name)
-        for name in ("below", "above", "opposite", "unanswered")
-        if name in data.data_vars
-    }
-
-
-def calibrated_columns(_: xr.Dataset) -> Columns:
-    """Show the false alarm rates of rules between halves of the same timings."""
-
-    def alarms(cell: Cell) -> str:
-        error = "" if math.isnan(cell["error"]) else f" ± {percent(cell['error'])}"
-        return f"{percent(cell['false_alarm_rate'])}{error}"
-
-    columns: Columns = {"false alarms": alarms}
-    return columns | {
-        "no answer": _share("unanswered"),
-        "used by": lambda cell: str(cell["used_by"]),
-    }
-
-
-def _share(name: str) -> Callable[[Cell], str]:
-    """Return a function that writes a share in percent."""
-    return lambda cell: percent(cell[name])
-
-
 def plain_columns(data: xr.Dataset) -> Columns:
     """Show every number of a result without a layout of its own."""
 
