@@ -100,6 +100,23 @@ def test_totals_of_unequal_units_are_counted(new, old, shift):
     assert_allclose(least(systems, True, **options)[0], strict + 0.5 * tied, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("new", "old", "shift", "strict", "half"),
+    [
+        ([[2.0, 5.0]], [[4.0]], 2.0, 0.75, 0.875),  # 10 ties with 8 + 2 in a quarter
+        ([[2.0]], [[3.0, 0.0]], -2.0, 0.0, 0.125),  # 4 ties with 6 - 2 in a quarter
+        ([[0.1], [0.4]], [[0.3]], -0.1, 0.25, 0.5),  # .5 ties with .6 - .1 in a half
+    ],
+)
+def test_totals_of_three_distinct_runs_tie_exactly(new, old, shift, strict, half):
+    """Three distinct runs show no step; their totals tie although runs are rounded to a unit."""
+    systems = [padded(new), padded(old)]
+    probabilities = [
+        least(systems, ties, n_runs=2, shift=shift)[0].item() for ties in (False, True)
+    ]
+    assert_allclose(probabilities, [strict, half], atol=1e-12)
+
+
 @quick
 @given(ragged.filter(lambda units: len(units) > 1))
 def test_own_difference_leaves_out_pairs_inside_a_unit(units):
