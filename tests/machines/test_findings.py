@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from scipy import stats
 
 import perfarray
 from perfarray.machines.numerics.shares import explained_shares
@@ -307,6 +308,17 @@ def test_shares_by_hand():
         2 * errors, errors, np.ones((1, 8)), units, 0.95, np.random.default_rng(1)
     )
     assert (total[0], explained[0].tolist()) == (-1.0, [0.0])
+
+
+def test_limits_of_few_units_are_those_of_t():
+    """What is left of 1 is the mean of eight errors: its limits are Student's, and a fifth wider
+    than the percentiles of means drawn with replacement."""
+    errors = np.random.default_rng(6).normal(0.5, 0.1, 8)
+    total, _ = explained_shares(
+        errors, np.ones(8), np.ones((1, 8)), np.arange(8), 0.95, np.random.default_rng(1)
+    )
+    half = stats.t.ppf(0.975, 7) * errors.std(ddof=1) / np.sqrt(8)
+    assert (total[2] - total[1]) / 2 == pytest.approx(half, rel=0.1)
 
 
 def test_many_units_are_drawn_in_batches():

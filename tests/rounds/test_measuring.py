@@ -99,6 +99,12 @@ def test_a_budget():
     assert 1 <= len(measure(slow, rounds=(3, 30), budget=0.7)) <= 3
 
 
+def test_no_round_is_begun_that_the_budget_does_not_hold():
+    """A round of .4 seconds or more leaves no time for another one within .6."""
+    slow = {"old": "sleep .2", "new": "sleep .2"}
+    assert len(measure(slow, rounds=(1, 30), budget=0.6)) == 1
+
+
 def test_setup_and_warmup(tmp_path):
     """Setup runs once a side, whatever the calls; warm-up at the beginning of each call."""
     commands = {"old": f'echo "$OUT" >> {tmp_path}/log', "new": "true"}

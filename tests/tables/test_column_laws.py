@@ -132,6 +132,20 @@ def test_the_same_runs_of_another_benchmark_change_nothing(frame):
     assert (None if doubled is None else doubled[: len(frame)]) == cells(frame)
 
 
+@pytest.mark.parametrize("places", [("eesn", "esne", "nesn"), ("eesn", "nesn")])
+def test_a_dispersion_at_its_limit_is_no_matter_of_rounding(places):
+    """Runs at places vary by exactly a quarter of chance, of however many benchmarks."""
+    for copies in range(1, 10):
+        runs = [
+            (f"program {row} {copy}", place)
+            for copy in range(copies)
+            for row, row_places in enumerate(places)
+            for place in row_places
+        ]
+        frame = pd.DataFrame(runs, columns=["benchmark", "place"]).assign(time=1.0)
+        assert len({*cells(frame)}) == 3 * len(places) * copies
+
+
 @LAWS
 @given(tables())
 def test_no_value_is_lost(frame):

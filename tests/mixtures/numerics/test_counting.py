@@ -157,6 +157,12 @@ def test_certain_probabilities_keep_an_interval():
     assert_allclose(tuple(limits), (1.0, 5 / (5 + 1.959964**2), 1.0), rtol=1e-6)
 
 
+def test_a_certain_probability_of_totals_rests_on_groups_of_units():
+    """Ten units are five totals of two runs: where all are faster, the limit is that of 5 of 5."""
+    limits = wilson_limits(np.array(1.0), np.array(0.0), np.array(10.0), PLAIN, 2)
+    assert_allclose((limits.lower, limits.upper), proportion_confint(5, 5, method="wilson"))
+
+
 @pytest.mark.parametrize(
     ("variance", "paired", "runs", "units"),
     [(1e-6, False, 1, 20), (0.25, False, 1, 10), (0.25, True, 1, 5), (0.25, False, 2, 5)],
