@@ -84,6 +84,7 @@ def test_two_means_have_one_unit():
     """A second beside 997 ms is 1.006 s beside 0.997 s; what is far apart has units of its own."""
     assert words.quantities([0.997, 1.0061], "s") == ["0.997 s", "1.006 s"]
     assert words.quantities([164e-9, 185e-9], "s") == ["164 ns", "185 ns"]
+    assert words.quantities([1e-3, 1.0], "s") == ["1.00 ms", "1.00 s"]
     assert words.quantities([1e-6, 2.0], "s") == ["1.00 us", "2.00 s"]
     assert words.quantities([math.nan, 2.0], "s") == ["-", "2.00 s"]
 

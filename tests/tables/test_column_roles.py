@@ -97,6 +97,16 @@ def test_random_remarks_are_no_dims():
         }
 
 
+def test_labels_thrown_on_two_runs_are_no_design():
+    """Two runs of a program often differ in a label that is thrown: such cells of one run each
+    show no design."""
+    thrown = ["ok", "ok", "ok", "slow", "slow", "ok", "slow", "slow"] * 3
+    programs = np.repeat([f"program {number}" for number in range(12)], 2)
+    frame = pd.DataFrame({"benchmark": programs, "state": thrown, "time": np.arange(24) + 1.0})
+    with warnings.catch_warnings(action="ignore"):
+        assert sizes(frame) == {"benchmark": 12, "execution": 2}
+
+
 def test_unbalanced_labels_are_asked_for():
     """Three hosts with unequal runs, of which none is usual, are no remark: runs of unlike hosts
     are not pooled."""

@@ -34,7 +34,7 @@ class ColumnCells(NamedTuple):
     @property
     def are_equal(self) -> bool:
         """Whether 9 of 10 cells have as many runs as the others of their combination."""
-        return _mostly(self.runs == self._usual_runs())
+        return _mostly(self.runs == _medians(self.runs, self.combinations)[self.combinations])
 
     @property
     def have_one_run(self) -> bool:
@@ -109,16 +109,6 @@ class ColumnCells(NamedTuple):
         """Return which labels are not rare."""
         rows = np.bincount(self.labels, weights=self.runs)
         return np.asarray(rows >= rows.mean() / 2)
-
-    def _usual_runs(self) -> Integers:
-        """Return the median number of runs of each cell's combination.
-
-        One that is not cut has that of all cells.
-        """
-        medians, sizes = _medians(self.runs, self.combinations), np.bincount(self.combinations)
-        if (sizes > 1).any():
-            medians[sizes == 1] = np.sort(self.runs)[(len(self.runs) - 1) // 2]
-        return np.asarray(medians[self.combinations])
 
 
 def cut_into_cells(
