@@ -85,6 +85,12 @@ def cells(frame, **named):
     return frame.groupby(dims, sort=False, dropna=False).ngroup().tolist()
 
 
+def runs_at(places):
+    """Return a table of benchmarks, each with a run at every letter of a text."""
+    runs = [(f"program {number}", place) for number, row in enumerate(places) for place in row]
+    return pd.DataFrame(runs, columns=["benchmark", "place"]).assign(time=1.0)
+
+
 @LAWS
 @given(tables(), st.randoms(use_true_random=False))
 def test_the_order_of_rows_and_columns_changes_nothing(frame, random):
@@ -136,14 +142,15 @@ def test_the_same_runs_of_another_benchmark_change_nothing(frame):
 def test_a_dispersion_at_its_limit_is_no_matter_of_rounding(places):
     """Runs at places vary by exactly a quarter of chance, of however many benchmarks."""
     for copies in range(1, 10):
-        runs = [
-            (f"program {row} {copy}", place)
-            for copy in range(copies)
-            for row, row_places in enumerate(places)
-            for place in row_places
-        ]
-        frame = pd.DataFrame(runs, columns=["benchmark", "place"]).assign(time=1.0)
-        assert len({*cells(frame)}) == 3 * len(places) * copies
+        assert len({*cells(runs_at(places * copies))}) == 3 * len(places) * copies
+
+
+@pytest.mark.parametrize("places", [("ss", "ne"), ("ss", "nnee", "w")])
+def test_places_of_one_benchmark_may_be_those_of_another(places):
+    """Benchmarks that share a place share all: no place is in doubt, of however many copies."""
+    for copies in range(1, 5):
+        expected = sum(len({*row}) for row in places) * copies
+        assert len({*cells(runs_at(places * copies))}) == expected
 
 
 @LAWS

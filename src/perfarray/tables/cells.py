@@ -89,8 +89,19 @@ class ColumnCells(NamedTuple):
 
     @property
     def are_local(self) -> bool:
-        """Whether labels belong to one combination each, with as many runs as the others of it."""
-        return _mostly(np.bincount(self.labels)[self.labels] == 1) and self.cut().are_equal
+        """Whether combinations that share a label share all, with equal numbers of runs.
+
+        So do those whose labels are their own.
+        """
+        # Sets of labels are told apart by sums of random numbers, one for each label.
+        numbers = np.random.default_rng(1).integers(1 << 40, size=self.labels.max(initial=-1) + 1)
+        sums = np.zeros(self.n_combinations, dtype=np.int64)
+        np.add.at(sums, self.combinations, numbers[self.labels])
+        sets, of_label = sums[self.combinations], np.zeros_like(numbers)
+        of_label[self.labels] = sets
+        is_shared_alike = np.ones(len(numbers), dtype=bool)
+        is_shared_alike[self.labels[of_label[self.labels] != sets]] = False
+        return _mostly(is_shared_alike[self.labels]) and self.cut().are_equal
 
     @property
     def n_labels(self) -> int:
