@@ -153,6 +153,21 @@ def test_places_of_one_benchmark_may_be_those_of_another(places):
         assert len({*cells(runs_at(places * copies))}) == expected
 
 
+def test_settings_of_one_run_decide_alike_for_any_number_of_benchmarks():
+    """Windows that hardly recur in a table of eight runs do so where its runs are repeated for
+    other benchmarks: what is thrown on the runs is decided, or asked, as in the first."""
+    frame = runs_at(["ns", "ns", "ee", "ee"]).assign(
+        window=[16, 64, 32, 128, 48, 192, 64, 256],
+        max_rss_kb=[2001, 2001, 2001, 2000, 2000, 2000, 2000, 2000],
+    )
+    decided = []
+    for copies in range(1, 5):
+        parts = [frame.assign(benchmark=frame["benchmark"] + f" {n}") for n in range(copies)]
+        in_copies = cells(pd.concat(parts))
+        decided.append(in_copies and in_copies[:8])
+    assert decided == [decided[0]] * 4
+
+
 @LAWS
 @given(tables())
 def test_no_value_is_lost(frame):

@@ -91,8 +91,12 @@ class ColumnCells(NamedTuple):
     def are_local(self) -> bool:
         """Whether combinations that share a label share all, with equal numbers of runs.
 
-        So do those whose labels are their own.
+        So do those whose labels are their own. Where no combination has several, each label must
+        have its own.
         """
+        cut = self.cut()
+        if not len(cut.runs):
+            return _mostly(np.bincount(self.labels)[self.labels] == 1)
         # Sets of labels are told apart by sums of random numbers, one for each label.
         numbers = np.random.default_rng(1).integers(1 << 40, size=self.labels.max(initial=-1) + 1)
         sums = np.zeros(self.n_combinations, dtype=np.int64)
@@ -101,7 +105,7 @@ class ColumnCells(NamedTuple):
         of_label[self.labels] = sets
         is_shared_alike = np.ones(len(numbers), dtype=bool)
         is_shared_alike[self.labels[of_label[self.labels] != sets]] = False
-        return _mostly(is_shared_alike[self.labels]) and self.cut().are_equal
+        return _mostly(is_shared_alike[self.labels]) and cut.are_equal
 
     @property
     def n_labels(self) -> int:
