@@ -1,5 +1,6 @@
 """Which columns of a table become dims where nobody named them, and what is said of it."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -105,6 +106,25 @@ def test_labels_thrown_on_two_runs_are_no_design():
     frame = pd.DataFrame({"benchmark": programs, "state": thrown, "time": np.arange(24) + 1.0})
     with warnings.catch_warnings(action="ignore"):
         assert sizes(frame) == {"benchmark": 12, "execution": 2}
+
+
+def test_labels_thrown_on_single_runs_are_asked_for():
+    """In a design of one run each a thrown label cuts nothing, and is no dim of its own."""
+    design = itertools.product(["fft", "sort"], ["old", "new"], [16, 64, 256], [1, 2])
+    frame = pd.DataFrame(design, columns=["benchmark", "version", "window", "threads"])
+    frame["place"] = np.random.default_rng(1).choice(["north", "east", "south"], len(frame))
+    frame["time"] = np.arange(len(frame)) + 1.0
+    with pytest.raises(ValueError, match="column 'place' cuts the table into unequal"):
+        sizes(frame)
+
+
+def test_numbers_that_hardly_recur_decide_no_text():
+    """Counts of one program are crossed with it, whatever they are: a thrown label is asked for."""
+    places = np.repeat(["north", "east", "south"], [18, 14, 8])
+    frame = pd.DataFrame({"place": places, "time": 1.0})
+    for counts in (0, np.append(np.arange(39) * 7, 0)):
+        with pytest.raises(ValueError, match="column 'place' cuts the table into unequal"):
+            sizes(frame.assign(benchmark="fft", collections=counts))
 
 
 def test_unbalanced_labels_are_asked_for():
