@@ -119,12 +119,14 @@ def test_labels_thrown_on_single_runs_are_asked_for():
 
 
 def test_numbers_that_hardly_recur_decide_no_text():
-    """Counts of one program are crossed with it, whatever they are: a thrown label is asked for."""
-    places = np.repeat(["north", "east", "south"], [18, 14, 8])
-    frame = pd.DataFrame({"place": places, "time": 1.0})
-    for counts in (0, np.append(np.arange(39) * 7, 0)):
-        with pytest.raises(ValueError, match="column 'place' cuts the table into unequal"):
-            sizes(frame.assign(benchmark="fft", collections=counts))
+    """Numbers of one program are crossed with it, whatever they are: inputs of a mode stay labels
+    beside them."""
+    inputs = ["small"] * 4 + ["large"] * 4 + ["whole"] * 8
+    frame = pd.DataFrame({"benchmark": "fft", "input": inputs, "time": np.arange(16) + 1.0})
+    frame["mode"] = np.repeat(["in pieces", "at once"], 8)
+    for numbers in (7, [7, *range(7, 112, 7)]):
+        with warnings.catch_warnings(action="ignore"):
+            assert sizes(frame.assign(collections=numbers))["input"] == 3
 
 
 def test_unbalanced_labels_are_asked_for():

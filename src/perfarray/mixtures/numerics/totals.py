@@ -149,7 +149,7 @@ def _totals(
     expectations: list[Expectation] = []
     for totals, weights, by_run, remainder in lists:
         reached = positions[np.searchsorted(points, totals)]
-        mass.append(np.bincount(reached, weights, positions[-1] + 1))
+        mass.append(np.asarray(np.bincount(reached, weights, positions[-1] + 1), float))
         by_position = positions[np.searchsorted(points, by_run)]
         expectations.append(partial(_expected, by_position, remainder))
     return np.array(mass), expectations, True
