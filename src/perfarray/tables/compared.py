@@ -189,8 +189,15 @@ class _Decision:
         return cut_into_cells(self.codes[name], other_codes, self.nest[0])
 
     def may_group(self, name: str) -> bool:
-        """Return whether a column may cut runs into groups: its labels are not measured."""
+        """Return whether a column may cut runs into groups.
+
+        Its labels are not measured, and recur, or there are runs enough to cross them.
+        """
         series = self.columns[name]
+        if 2 * self.n_labels(name) > len(series) and self.named:
+            n_combinations = len(pd.unique(joint_codes(self.named)[0]))
+            if self.n_labels(name) * n_combinations > 2 * len(series):
+                return False
         return not _is_quantity(series) or (
             pd.api.types.is_numeric_dtype(series) and not is_measured(name) and _are_whole(series)
         )
