@@ -1,5 +1,7 @@
 """The least threshold with 1 % false alarms, from sessions between which nothing changed."""
 
+import itertools
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -51,6 +53,23 @@ def test_segments_are_left_out():
     sessions = numerics.deviations_in_segments(logs, np.array([[0, 0, 1, 1, 1]]))
     np.testing.assert_allclose(sessions.values, [[-0.1, 0.1, -0.2, 0.2, np.nan]])
     assert sessions.df == 2
+
+
+def test_a_pair_is_judged_by_the_sessions_that_are_not_in_it(monkeypatch):
+    """Its chance is that of Student's t test with the standard deviation of the others about their
+    own mean; the tail is how often chances were as small."""
+    monkeypatch.setattr(numerics, "PSEUDO_SESSIONS", 0)
+    logs = np.array([0.01, -0.02, 0.05, 0.0, 0.02, -0.01])
+    sessions = numerics.deviations_in_segments(logs[None], np.zeros((1, 6), dtype=int))
+    tail = numerics.learned_tail(sessions, (sessions.values**2).sum(axis=-1), None)
+    chances = []
+    for pair in itertools.combinations(range(6), 2):
+        deviation = np.delete(logs, pair).std(ddof=1)
+        difference = np.ptp(logs[list(pair)])
+        chances.append(2 * stats.t.sf(difference / (np.sqrt(2) * deviation), 3))
+    chances.sort()
+    np.testing.assert_allclose(tail(np.array(chances) + 1e-9), np.arange(1, 16) / 15)
+    np.testing.assert_allclose(tail(np.array(chances) - 1e-9), np.arange(15) / 15)
 
 
 def test_unseen_sessions_have_one_percent():

@@ -24,6 +24,8 @@ def test_power_is_that_of_the_t_test():
     assert df == 22
     expected = stats.nct.sf(stats.t.ppf(0.975, 22), 22, 0.02 / np.sqrt(8e-4 / 12))
     assert float(beyond(np.array(0.02), error, df, 0.025)) == pytest.approx(expected, rel=1e-9)
+    # Of two and of three units no more df are counted on than of one side.
+    assert spread.df(np.array([2.0, 3.0, 4.0])).tolist() == [1, 2, 6]
     assert beyond(np.array([0.02, 0.0]), np.zeros(2), np.full(2, 22.0), 0.025).tolist() == [
         1.0,
         0.0,

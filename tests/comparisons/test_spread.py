@@ -124,6 +124,16 @@ def test_lazy_timings_have_the_same_ratio(size):
     assert bool(expected["spread_changed"].any()) == (size == 12)
 
 
+def test_a_change_of_many_cells_must_be_clearer():
+    """A p-value between 1/8 % and 1 % marks a cell that is alone, and none of eight (Holm)."""
+    old, new = runs(0.01, 20, 1), runs(0.04, 20, 2)
+    assert 0.01 / 8 < spread_change(np.array(new), np.array(old)).cautious_pvalue < 0.01
+    alone = verdicts_of_samples({"old": old, "new": new})
+    eight = verdicts_of_samples({"old": old} | {f"new {number}": new for number in range(8)})
+    assert alone["spread_changed"].all()
+    assert not eight["spread_changed"].any()
+
+
 def test_times_that_are_all_longer_have_the_same_spread():
     """Spreads are relative: a program that takes three times as long varies by three times as
     much."""
@@ -163,6 +173,19 @@ def test_the_tests_agree_with_scipy_and_with_bonett():
     bonett = 2 * stats.t.sf(abs(np.log(logs[0].var(ddof=1) / logs[1].var(ddof=1))) / error, 14)
     gaps = np.concatenate([new, np.full(5, np.nan)])
     assert spread_change(gaps, old)[0] == pytest.approx(max(brown_forsythe, bonett), rel=1e-9)
+
+
+def test_a_mode_that_one_side_lacks_by_chance_is_judged_by_ranks():
+    """Four slow runs of twenty look like a spread; the ranks of the distances count each once."""
+    rng = np.random.default_rng(2)
+    new, old = 0.005 * rng.standard_normal(20), 0.005 * rng.standard_normal(21)
+    new[:4] += 0.05
+    distances = np.abs([*new, *old] - np.median([*new, *old]))
+    new_ranks, old_ranks = np.split(stats.rankdata(distances), [20])
+    by_ranks = stats.f_oneway(new_ranks, old_ranks).pvalue
+    answer = spread_change(np.exp(new), np.exp(old))
+    assert answer.cautious_pvalue == pytest.approx(by_ranks)
+    assert answer.pvalue < by_ranks / 3
 
 
 @pytest.mark.parametrize("law", ["normal", "lognormal", "t4", "modes"])

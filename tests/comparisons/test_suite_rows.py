@@ -109,6 +109,22 @@ def test_ratios_that_are_missing_or_exact():
     assert not common_shift(np.full(6, np.nan), np.full(6, np.nan), np.full(6, 4.0)).common
 
 
+def test_a_benchmark_that_stayed_counts_more_than_one_that_moved_further():
+    """One of seven that hardly moved leaves no common factor; one that moved by more does."""
+    logs = np.log([[1.04] * 6 + [1.2], [1.04] * 6 + [1.001]])
+    shift = common_shift(logs, np.full((2, 7), 1e-3), np.full((2, 7), 20.0))
+    assert shift.benchmarks.tolist() == [6, 6]
+    assert shift.common.tolist() == [True, False]
+
+
+def test_the_error_of_a_common_factor_is_that_of_a_mean():
+    """Where benchmarks vary by more than their noise it is their standard deviation over sqrt(n)."""
+    logs = np.array([0.09, 0.10, 0.10, 0.11, 0.12])
+    shift = common_shift(logs, np.full(5, 1e-6), np.full(5, 20.0))
+    np.testing.assert_allclose([shift.shift, shift.df], [0.104, 4])
+    np.testing.assert_allclose(shift.error, np.std(logs, ddof=1) / np.sqrt(5))
+
+
 def test_changes_that_cancel_are_counted_beneath_the_suite_row():
     """Three of eighteen are 15 % slower and three as much faster: the suite row is equivalent, and
     the note counts them."""

@@ -559,6 +559,12 @@ def test_the_rate_of_false_alarms():
     assert 0.0035 < quietly(times, online=True, false_alarms=5.0)["alarm"].mean() < 0.0065
 
 
+def test_commits_that_tie_are_watched_without_an_alarm():
+    """Commits that tie share their ranks: equal ones, and two values in turns, show no change."""
+    for values in (np.ones(60), np.tile([1.0, 1.1], 30)):
+        assert watch(values, np.ones(60), 2, 0.01) == []
+
+
 def test_long_segments_are_kept_when_watched():
     """Segments are no shorter than asked for, and the alarm comes when so many commits differ as a
     whole."""

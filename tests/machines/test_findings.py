@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from scipy import stats
 
 import perfarray
 from perfarray.machines.numerics.shares import explained_shares
@@ -307,6 +308,20 @@ def test_shares_by_hand():
         2 * errors, errors, np.ones((1, 8)), units, 0.95, np.random.default_rng(1)
     )
     assert (total[0], explained[0].tolist()) == (-1.0, [0.0])
+
+
+def test_limits_of_few_units_are_those_of_t():
+    """What is left of 1 is the mean of twelve errors: its limits are Student's, wider than the
+    percentiles of means drawn with replacement."""
+    errors, ones = 0.5 + 0.1 * stats.norm.ppf((np.arange(12) + 0.5) / 12), np.ones(12)
+    totals = [
+        explained_shares(
+            errors, ones, ones[None], np.arange(12), 0.95, np.random.default_rng(seed)
+        )[0]
+        for seed in range(20)
+    ]
+    half = stats.t.ppf(0.975, 11) * errors.std(ddof=1) / np.sqrt(12)
+    assert np.ptp(totals, axis=1).mean() / 2 == pytest.approx(half, rel=0.025)
 
 
 def test_many_units_are_drawn_in_batches():

@@ -147,6 +147,18 @@ def test_a_total_with_a_stopped_run_never_ends():
         assert_allclose(result["at_least"], lost)
 
 
+@pytest.mark.parametrize("endless", [1e80, -1e80])
+def test_a_run_without_end_decides_its_totals_on_a_lattice(monkeypatch, endless):
+    """A total with it is beyond all others, above or below, as where totals are listed."""
+    runs = np.random.default_rng(3).normal(1.0, 0.1, (1, 2, 12))
+    runs[0, 0, 0] = endless
+    weights = np.full(runs.shape, 1 / 12)
+    listed, *_ = totals.race_of_totals(runs, weights, 2, 0.0, ties=True)
+    monkeypatch.setattr(totals, "LISTED", 0)
+    on_lattice, *_ = totals.race_of_totals(runs, weights, 2, 0.0, ties=True)
+    assert_allclose(on_lattice, listed, atol=1e-3)
+
+
 def test_bad_input():
     for runs, message in ((0, "runs"), (1001, "totals are of up to 1000 runs")):
         with pytest.raises(ValueError, match=message):

@@ -44,6 +44,15 @@ def test_variables_and_attrs_have_their_names(times):
     )
 
 
+def test_labels_stand_in_the_order_of_the_data(times):
+    """A comparison that comes first lacks the baseline, and does not put it last."""
+    ratio, mean = times.perf.ratio_interval("old"), times.perf.mean_interval()
+    assert perfarray.combine({"ratio": ratio, "mean": mean})["version"].values.tolist() == [
+        "old",
+        "new",
+    ]
+
+
 def test_its_table_and_notes(times):
     """Columns stand below the name of their result; what each had to say is kept once."""
     short = times.isel(execution=[0])

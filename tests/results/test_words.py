@@ -160,6 +160,7 @@ def test_two_means_have_one_unit():
     assert words.quantities([3.08, 92.326], "s") == ["3.08 s", "92.3 s"]
     assert words.quantities([52173.0, 104346.0], "1") == ["52173", "104346"]
     assert words.quantities([1.24e6, 1.3e6], "ops/s") == ["1.24e+06 ops/s", "1.30e+06 ops/s"]
+    assert words.quantities([1e-3, 1.0], "s") == ["1.00 ms", "1.00 s"]
     assert words.quantities([1e-6, 2.0], "s") == ["1.00 us", "2.00 s"]
     assert words.quantities([math.nan, 2.0], "s") == ["-", "2.00 s"]
 

@@ -100,6 +100,12 @@ def test_a_budget():
     assert 1 <= len(measure(slow, rounds=(3, 30), budget=0.7)) <= 3
 
 
+def test_no_round_is_begun_that_the_budget_does_not_hold():
+    """A round is expected to take as long as the last one, and some time has gone already."""
+    (first,) = measure(QUICK, rounds=(1, 1))
+    assert len(measure(QUICK, rounds=(1, 30), budget=first.seconds)) == 1
+
+
 def test_setup_and_warmup(tmp_path):
     """Setup runs once a side, whatever the calls; warm-up at the beginning of each call."""
     commands = {"old": f'echo "$OUT" >> {tmp_path}/log', "new": "true"}

@@ -8,6 +8,8 @@ import xarray as xr
 from scipy import stats
 
 import perfarray
+from perfarray.suites.numerics.redrawn_scores import Score
+from perfarray.suites.numerics.required_runs import extrapolate
 
 
 def timings(runs=12, benchmarks=4, seed=1, spread=0.01, **dims_and_labels):
@@ -78,6 +80,15 @@ def test_extrapolation_shrinks_the_interval_of_all_runs(runs, factor):
     assert plan["extrapolated"].item() == fewest_runs(
         0.004 / interval["estimate"].item(), half, df, runs
     )
+
+
+def test_wide_limits_shrink_towards_their_geometric_mean():
+    """Drawn limits of 1/2 and 2 from ten runs are 1/sqrt(2) and sqrt(2) from four times as many."""
+    ends, score = [np.array([end]) for end in (0.5, 2.0)], Score("geometric", "mean")
+    width = np.sqrt(2) - 1 / np.sqrt(2)
+    for allowed, runs in ((width + 1e-9, 40), (width - 1e-9, 41)):
+        n_runs = extrapolate(*ends, np.array([np.nan]), np.array([10.0]), score, allowed)
+        assert n_runs.tolist() == [runs]
 
 
 def test_extrapolation_is_what_more_runs_need():

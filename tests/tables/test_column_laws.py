@@ -85,6 +85,12 @@ def cells(frame, **named):
     return frame.groupby(dims, sort=False, dropna=False).ngroup().tolist()
 
 
+def runs_at(places):
+    """Return a table of benchmarks, each with a run at every letter of a text."""
+    runs = [(f"program {number}", place) for number, row in enumerate(places) for place in row]
+    return pd.DataFrame(runs, columns=["benchmark", "place"]).assign(time=1.0)
+
+
 @LAWS
 @given(tables(), st.randoms(use_true_random=False))
 def test_the_order_of_rows_and_columns_changes_nothing(frame, random):
@@ -130,6 +136,36 @@ def test_the_same_runs_of_another_benchmark_change_nothing(frame):
             again[name] = frame[name] + " again"
     doubled = cells(pd.concat([frame, again], ignore_index=True))
     assert (None if doubled is None else doubled[: len(frame)]) == cells(frame)
+
+
+@pytest.mark.parametrize("places", [("eesn", "esne", "nesn"), ("eesn", "nesn")])
+def test_a_dispersion_at_its_limit_is_no_matter_of_rounding(places):
+    """Runs at places vary by exactly a quarter of chance, of however many benchmarks."""
+    for copies in range(1, 10):
+        assert len({*cells(runs_at(places * copies))}) == 3 * len(places) * copies
+
+
+@pytest.mark.parametrize("places", [("ss", "ne"), ("ss", "nnee", "w")])
+def test_places_of_one_benchmark_may_be_those_of_another(places):
+    """Benchmarks that share a place share all: no place is in doubt, of however many copies."""
+    for copies in range(1, 5):
+        expected = sum(len({*row}) for row in places) * copies
+        assert len({*cells(runs_at(places * copies))}) == expected
+
+
+def test_settings_of_one_run_decide_alike_for_any_number_of_benchmarks():
+    """Windows that hardly recur in a table of eight runs do so where its runs are repeated for
+    other benchmarks: what is thrown on the runs is decided, or asked, as in the first."""
+    frame = runs_at(["ns", "ns", "ee", "ee"]).assign(
+        window=[16, 64, 32, 128, 48, 192, 64, 256],
+        max_rss_kb=[2001, 2001, 2001, 2000, 2000, 2000, 2000, 2000],
+    )
+    decided = []
+    for copies in range(1, 5):
+        parts = [frame.assign(benchmark=frame["benchmark"] + f" {n}") for n in range(copies)]
+        in_copies = cells(pd.concat(parts))
+        decided.append(in_copies and in_copies[:8])
+    assert decided == [decided[0]] * 4
 
 
 @LAWS

@@ -1,5 +1,6 @@
 """Which columns of a table become dims where nobody named them, and what is said of it."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -95,6 +96,37 @@ def test_random_remarks_are_no_dims():
             "version": 2,
             "execution": 10,
         }
+
+
+def test_labels_thrown_on_two_runs_are_no_design():
+    """Two runs of a program often differ in a label that is thrown: such cells of one run each
+    show no design."""
+    thrown = ["ok", "ok", "ok", "slow", "slow", "ok", "slow", "slow"] * 3
+    programs = np.repeat([f"program {number}" for number in range(12)], 2)
+    frame = pd.DataFrame({"benchmark": programs, "state": thrown, "time": np.arange(24) + 1.0})
+    with warnings.catch_warnings(action="ignore"):
+        assert sizes(frame) == {"benchmark": 12, "execution": 2}
+
+
+def test_labels_thrown_on_single_runs_are_asked_for():
+    """In a design of one run each a thrown label cuts nothing, and is no dim of its own."""
+    design = itertools.product(["fft", "sort"], ["old", "new"], [16, 64, 256], [1, 2])
+    frame = pd.DataFrame(design, columns=["benchmark", "version", "window", "threads"])
+    frame["place"] = np.random.default_rng(1).choice(["north", "east", "south"], len(frame))
+    frame["time"] = np.arange(len(frame)) + 1.0
+    with pytest.raises(ValueError, match="column 'place' cuts the table into unequal"):
+        sizes(frame)
+
+
+def test_numbers_that_hardly_recur_decide_no_text():
+    """Numbers of one program are crossed with it, whatever they are: inputs of a mode stay labels
+    beside them."""
+    inputs = ["small"] * 4 + ["large"] * 4 + ["whole"] * 8
+    frame = pd.DataFrame({"benchmark": "fft", "input": inputs, "time": np.arange(16) + 1.0})
+    frame["mode"] = np.repeat(["in pieces", "at once"], 8)
+    for numbers in (7, [7, *range(7, 112, 7)]):
+        with warnings.catch_warnings(action="ignore"):
+            assert sizes(frame.assign(collections=numbers))["input"] == 3
 
 
 def test_unbalanced_labels_are_asked_for():

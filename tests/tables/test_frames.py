@@ -232,6 +232,21 @@ def test_tables_are_read_whatever_their_index():
         of_table({"benchmark": "a", "execution": [0, 0], "iteration": [3, 3], "time": [1.0, 2.0]})
 
 
+def test_builds_of_each_version_take_no_room_in_others():
+    """Builds that serve all benchmarks of one version, with labels of their own, are numbered
+    within it."""
+    rows = [
+        (benchmark, version, build, 1.0)
+        for benchmark in ("sort", "fft")
+        for version, builds in (("old", range(4)), ("new", range(100, 104)))
+        for build in builds
+    ]
+    frame = pd.DataFrame(rows, columns=["benchmark", "version", "binary", "time"])
+    times = frame.perf.to_timings(shared="binary")
+    assert dict(times.sizes) == {"benchmark": 2, "version": 2, "binary": 4}
+    assert times["time"].notnull().all()
+
+
 def test_shared_levels_may_be_told_by_the_table():
     frame = pd.DataFrame(BUILDS)
     frame.attrs["shared_levels"] = "binary"

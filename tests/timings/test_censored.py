@@ -8,6 +8,7 @@ import pytest
 import xarray as xr
 
 import perfarray
+from perfarray.timings.censored import Bounds, bound_interval
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at a limit")
 
@@ -49,6 +50,26 @@ def ended(times, seconds):
         .assign_attrs(times.attrs)
         .drop_vars(["censored", "censored_at"], errors="ignore")
     )
+
+
+def test_a_set_that_is_open_on_the_other_side_has_no_limit_left():
+    """A set open above has no end where the ratio is at most that, and stays where it is at least
+    that; so does one open below, the other way round."""
+    result = xr.Dataset(
+        {
+            "estimate": ("cell", [1.0, 1.0]),
+            "lower": ("cell", [0.5, -np.inf]),
+            "upper": ("cell", [np.inf, 2.0]),
+            "kind": ("cell", np.array(["at_least", "at_most"], dtype=object)),
+        }
+    )
+    yes = xr.ones_like(result["estimate"], dtype=bool)
+    at_least, at_most = (
+        bound_interval(result, bounds) for bounds in (Bounds(yes, ~yes), Bounds(~yes, yes))
+    )
+    assert at_least["kind"].values.tolist() == ["at_least", "unbounded"]
+    assert at_most["kind"].values.tolist() == ["unbounded", "at_most"]
+    assert at_most["lower"].values.tolist() == [-np.inf, -np.inf]
 
 
 class TestCompare:

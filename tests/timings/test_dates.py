@@ -54,6 +54,10 @@ def test_times_since_1970(unit):
     assert (dates_of([f"{number} +0100" for number in seconds]) == DAYS).all()
 
 
+def test_years_of_two_digits_are_those_from_1970_to_2069():
+    assert dates_of(["1/20/69", "1/20/70", "1/20/99"]).dt.year.tolist() == [2069, 1970, 1999]
+
+
 @pytest.mark.parametrize("text", ["03/04/2024", "03-04-2024 10:00", "24-01-02", "03/04/24"])
 def test_dates_that_can_be_read_in_two_ways(text):
     """They are refused, by the text and what its first number may be."""

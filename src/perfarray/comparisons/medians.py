@@ -100,6 +100,4 @@ def beyond_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     if result.attrs.get(CENSORED) == "bound":
         return (unlike,)  # a note on stopped runs is there already
     open_ended = np.isin(result["kind"].values.astype(str), ("at_least", "at_most", "unbounded"))
-    return unlike, count_note(
-        "no_limit", text, open_ended & (result["n"].values > 1), needed=needed
-    )
+    return unlike, count_note("no_limit", text, open_ended, needed=needed)

@@ -16,6 +16,8 @@ EQUAL_CELLS = 0.9
 # runs that a design lost
 MAX_DISPERSION = 0.25
 
+DECIMALS = 9  # of a dispersion
+
 
 class ColumnCells(NamedTuple):
     """The cells that a column cuts the combinations of other columns into."""
@@ -32,7 +34,7 @@ class ColumnCells(NamedTuple):
     @property
     def are_equal(self) -> bool:
         """Whether 9 of 10 cells have as many runs as the others of their combination."""
-        return _mostly(self.runs == self._usual_runs())
+        return _mostly(self.runs == _medians(self.runs, self.combinations)[self.combinations])
 
     @property
     def have_one_run(self) -> bool:
@@ -87,8 +89,23 @@ class ColumnCells(NamedTuple):
 
     @property
     def are_local(self) -> bool:
-        """Whether labels belong to one combination each, with as many runs as the others of it."""
-        return _mostly(np.bincount(self.labels)[self.labels] == 1) and self.cut().are_equal
+        """Whether combinations that share a label share all, with equal numbers of runs.
+
+        So do those whose labels are their own. Where no combination has several, each label must
+        have its own.
+        """
+        cut = self.cut()
+        if not len(cut.runs):
+            return _mostly(np.bincount(self.labels)[self.labels] == 1)
+        # Sets of labels are told apart by sums of random numbers, one for each label.
+        numbers = np.random.default_rng(1).integers(1 << 40, size=self.labels.max(initial=-1) + 1)
+        sums = np.zeros(self.n_combinations, dtype=np.int64)
+        np.add.at(sums, self.combinations, numbers[self.labels])
+        sets, of_label = sums[self.combinations], np.zeros_like(numbers)
+        of_label[self.labels] = sets
+        is_shared_alike = np.ones(len(numbers), dtype=bool)
+        is_shared_alike[self.labels[of_label[self.labels] != sets]] = False
+        return _mostly(is_shared_alike[self.labels]) and cut.are_equal
 
     @property
     def n_labels(self) -> int:
@@ -107,16 +124,6 @@ class ColumnCells(NamedTuple):
         """Return which labels are not rare."""
         rows = np.bincount(self.labels, weights=self.runs)
         return np.asarray(rows >= rows.mean() / 2)
-
-    def _usual_runs(self) -> Integers:
-        """Return the median number of runs of each cell's combination.
-
-        One that is not cut has that of all cells.
-        """
-        medians, sizes = _medians(self.runs, self.combinations), np.bincount(self.combinations)
-        if (sizes > 1).any():
-            medians[sizes == 1] = np.sort(self.runs)[(len(self.runs) - 1) // 2]
-        return np.asarray(medians[self.combinations])
 
 
 def cut_into_cells(
@@ -160,7 +167,8 @@ def _dispersion(groups: Integers, runs: Integers, *, n_cells: int | None = None)
     cells = np.maximum(sizes if n_cells is None else n_cells, 1)
     expected = (totals * (1 - 1 / cells)).sum()
     squares = (runs.astype(float) ** 2).sum() - (totals**2 / cells).sum()
-    return float(squares / expected) if expected > 0 else float("inf")
+    # Shares of few runs meet the limit exactly: rounding of sums must not decide.
+    return round(float(squares / expected), DECIMALS) if expected > 0 else float("inf")
 
 
 def _mostly(mask: Mask) -> bool:

@@ -189,10 +189,15 @@ class _Decision:
         return cut_into_cells(self.codes[name], other_codes, self.nest[0])
 
     def may_group(self, name: str) -> bool:
-        """Return whether a column may cut runs into groups: labels recur and are not measured."""
+        """Return whether a column may cut runs into groups.
+
+        Its labels are not measured, and recur, or there are runs enough to cross them.
+        """
         series = self.columns[name]
-        if 2 * self.n_labels(name) > len(series):
-            return False
+        if 2 * self.n_labels(name) > len(series) and self.named:
+            n_combinations = len(pd.unique(joint_codes(self.named)[0]))
+            if self.n_labels(name) * n_combinations > 2 * len(series):
+                return False
         return not _is_quantity(series) or (
             pd.api.types.is_numeric_dtype(series) and not is_measured(name) and _are_whole(series)
         )
@@ -227,14 +232,28 @@ def _free_texts(decision: _Decision, texts: Sequence[str]) -> set[str]:
     free = {name for name in candidates if decision.columns[name].isna().mean() > MAX_BLANK}
     # Labels that are thrown on runs would cut the cells of a design at random, and make remarks of
     # its labels.
-    grouping = [name for name in decision.columns if name not in free and decision.may_group(name)]
-    designed = [name for name in grouping if decision.cells(name, decision.named).are_designed]
+    grouping = {
+        name: decision.cells(name, decision.named)
+        for name in decision.columns
+        if name not in free and decision.may_group(name)
+    }
+    recurring = [
+        name
+        for name, cells in grouping.items()
+        if 2 * len(cells.runs) <= len(decision.columns[name])
+    ]
+    # Any labels are crossed with a single combination.
+    designed = [
+        name
+        for name, cells in grouping.items()
+        if cells.are_designed and (cells.n_combinations > 1 or name in recurring)
+    ]
     for name in candidates:
         other_codes = [
             *decision.named,
             *(
                 decision.codes[column_name]
-                for column_name in designed or grouping
+                for column_name in designed or recurring
                 if column_name != name
             ),
         ]

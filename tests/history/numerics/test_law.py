@@ -5,7 +5,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from perfarray.history.numerics.law import chance, fewest
+from perfarray.history.numerics.law import CHANCES, LENGTHS, TABLE, chance, fewest
 from perfarray.history.numerics.search import strongest
 
 
@@ -25,6 +25,12 @@ def test_a_larger_statistic_is_rarer():
         chances = chance(np.arange(0, 9, 0.05), n)
         assert chances[0] == 1.0
         assert np.all(np.diff(chances) <= 0)
+
+
+def test_limits_grow_with_the_logarithm_of_the_length():
+    """A length whose logarithm is in the middle of two has the mean of their limits."""
+    middle = TABLE[np.isin(LENGTHS, (1000, 2000))].mean(axis=0)
+    np.testing.assert_allclose(chance(middle, round(1000 * 2**0.5)), CHANCES, rtol=2e-3)
 
 
 def test_the_shortest_series_that_shows_anything():

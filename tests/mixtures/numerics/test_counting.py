@@ -100,6 +100,23 @@ def test_totals_of_unequal_units_are_counted(new, old, shift):
     assert_allclose(least(systems, True, **options)[0], strict + 0.5 * tied, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("new", "old", "shift", "strict", "half"),
+    [
+        ([[2.0, 5.0]], [[4.0]], 2.0, 0.75, 0.875),  # 10 ties with 8 + 2 in a quarter
+        ([[2.0]], [[3.0, 0.0]], -2.0, 0.0, 0.125),  # 4 ties with 6 - 2 in a quarter
+        ([[0.1], [0.4]], [[0.3]], -0.1, 0.25, 0.5),  # .5 ties with .6 - .1 in a half
+    ],
+)
+def test_totals_of_three_distinct_runs_tie_exactly(new, old, shift, strict, half):
+    """Three distinct runs show no step; their totals tie although runs are rounded to a unit."""
+    systems = [padded(new), padded(old)]
+    probabilities = [
+        least(systems, ties, n_runs=2, shift=shift)[0].item() for ties in (False, True)
+    ]
+    assert_allclose(probabilities, [strict, half], atol=1e-12)
+
+
 @quick
 @given(ragged.filter(lambda units: len(units) > 1))
 def test_own_difference_leaves_out_pairs_inside_a_unit(units):
@@ -138,6 +155,12 @@ def test_certain_probabilities_keep_an_interval():
     systems = [np.arange(5.0)[:, None], 10 + np.arange(5.0)[:, None]]
     limits, _ = probabilities_less(systems, (), PLAIN, shift=0.0, ties=0.0)
     assert_allclose(tuple(limits), (1.0, 5 / (5 + 1.959964**2), 1.0), rtol=1e-6)
+
+
+def test_a_certain_probability_of_totals_rests_on_groups_of_units():
+    """Ten units are five totals of two runs: where all are faster, the limit is that of 5 of 5."""
+    limits = wilson_limits(np.array(1.0), np.array(0.0), np.array(10.0), PLAIN, 2)
+    assert_allclose((limits.lower, limits.upper), proportion_confint(5, 5, method="wilson"))
 
 
 @pytest.mark.parametrize(

@@ -179,6 +179,22 @@ def test_names_leave_room_for_the_note():
     assert Text.get_window_extent(name).y0 > ax.get_window_extent().y0 + 13 * ax.figure.dpi / 72
 
 
+def test_a_line_to_a_name_crosses_no_arrow():
+    """A name is moved to the other side of its point before its line crosses an arrow."""
+    tip, points = np.array([0.8, 0.3]), [(0.3 + 0.05 * number, 0.02) for number in range(5)]
+    marks = [Mark(f"point {x:.2f}", x, y, "black", is_arrow=False) for x, y in points]
+    ax = plt.subplots()[1]
+    ax.set(xlim=(-1, 1), ylim=(-1, 1))
+    assert write_names(ax, [Mark("arrow", *tip, "black", is_arrow=True), *marks]) == []
+    ax.figure.draw_without_rendering()
+    names = {text.get_text(): np.array(text.xyann) for text in ax.texts}
+    points_in_inch = ax.transData.transform([(0, 0), tip, *points]) / ax.figure.dpi
+    (x, y), *away = points_in_inch[1:] - points_in_inch[0]
+    ends = np.array(away) + [names[mark.name] / 72 for mark in marks]
+    for places in (np.array(away), ends):  # below the arrow
+        assert (x * places[:, 1] < y * places[:, 0]).all()
+
+
 def test_scree_shows_the_shares(result):
     """The sum of the bars ends at 100 %."""
     ax = result.perf.plot(kind="scree")

@@ -30,7 +30,7 @@ STEPS, POINTS = 256, 1 << 15
 BLOCK = 1 << 20
 
 # The unit of values without a step, as a share of their range: sums of the same runs are then
-# equal.
+# equal. Each run is rounded to it, so that totals which tie may differ by a unit for each run.
 EXACT = 2.0**-40
 
 # Values beyond it stand for runs that never end, as does a total that holds one.
@@ -130,8 +130,8 @@ def _totals(
     values = np.concatenate([sample for sample, _ in samples])
     values = values[np.abs(values) < FAR]
     step = float(steps_of(values[None])[0])
-    unit = step if step > 0 else EXACT * float(np.ptp(values)) if values.size else 1.0
-    unit = unit or 1.0
+    rounded_to = EXACT * float(np.ptp(values)) if values.size else 0.0
+    unit = step if step > 0 else rounded_to or 1.0
     steps = shift / unit
     steps = round(steps) if abs(steps - round(steps)) < 1e-6 else steps
     lists = []
@@ -144,12 +144,15 @@ def _totals(
         move = steps if number == len(samples) else 0.0
         lists.append((sums[0] + move, sums[1], sums[2] + move, sums[3]))
     points = np.unique(np.concatenate([totals for totals, *_ in lists]))
-    mass = np.zeros((len(samples), len(points)))
+    positions = np.append(0, np.cumsum(np.diff(points) > (n_runs + 1) * rounded_to / unit))
+    mass: list[Floats] = []
     expectations: list[Expectation] = []
-    for row, (totals, weights, by_run, remainder) in zip(mass, lists, strict=True):
-        row[np.searchsorted(points, totals)] = weights
-        expectations.append(partial(_expected, np.searchsorted(points, by_run), remainder))
-    return mass, expectations, True
+    for totals, weights, by_run, remainder in lists:
+        reached = positions[np.searchsorted(points, totals)]
+        mass.append(np.asarray(np.bincount(reached, weights, positions[-1] + 1), float))
+        by_position = positions[np.searchsorted(points, by_run)]
+        expectations.append(partial(_expected, by_position, remainder))
+    return np.array(mass), expectations, True
 
 
 def _expected(positions: Integers, remainder: Floats, function: Floats) -> Floats:

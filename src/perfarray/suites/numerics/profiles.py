@@ -26,15 +26,14 @@ class Profile(NamedTuple):
 def performance_ratios(times: Floats) -> Floats:
     """Return times (..., systems, benchmarks) over those of the fastest system of each benchmark.
 
-    What is not solved is infinite.
+    What is not solved is infinite, or NaN where no system solves it.
     """
-    best = times.min(axis=-2, keepdims=True)
     with np.errstate(invalid="ignore"):
-        return np.where(np.isinf(times), np.inf, times / best)
+        return np.asarray(times / times.min(axis=-2, keepdims=True))
 
 
 def profile_of(values: Floats, start: float, places: int, confidence_level: float) -> Profile:
-    """Return the curve of values (..., benchmarks): ratios or times, infinite where not solved.
+    """Return the curve of values (..., benchmarks): ratios or times, finite where solved.
 
     Place k of `places` has the k-th smallest value, place 0 the `start`; NaN past the last that is
     solved. The limits are Wilson's, of the benchmarks as a sample.
