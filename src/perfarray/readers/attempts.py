@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from itertools import chain, groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from perfarray.readers import parquet, tidy_csv
 from perfarray.readers.dims import with_dims
@@ -190,7 +190,7 @@ def table_or_reason(source: Source, explicit: bool, together: Table | None = Non
             return SUPERSEDED
         try:
             is_read = together is not None and file_format.name == tidy_csv.NAME
-            reader = (lambda _: together) if is_read else None
+            reader = (lambda _: cast(Table, together)) if is_read else None
             return with_dims(source, read_table(source, file_format, reader))
         except FileError:
             forced = source.options.format is not None or source.options.pattern is not None
