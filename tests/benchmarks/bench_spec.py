@@ -9,7 +9,7 @@ import os
 import re
 from pathlib import Path
 
-from interleaved import measured, print_ratio, ratio
+from interleaved import add_to_page, measured, print_ratio, ratio
 
 import perfarray
 from perfarray.readers.finding import InputFile
@@ -51,3 +51,5 @@ def main() -> None:
     )
     for name in list(variants)[1:]:
         print_ratio(name.strip(), SCAN, ratio(times, name, SCAN))
+    size = f"{len(paths)} files of {sum(path.stat().st_size for path in paths) // len(paths)} bytes"
+    add_to_page(times, "read_archive", SCAN, "SPEC text reports", size, "a scan of the lines")
