@@ -1,6 +1,7 @@
 """Small tidy tables with one header are read together: each file gets what it would get alone."""
 
 import dataclasses
+import gzip
 import shutil
 
 import numpy as np
@@ -88,7 +89,8 @@ def folders(draw):
         inserted = draw(st.sampled_from([",", '"', "\n", "#", " ", "\r", "é", "\0", "1,2"]))
         texts[texts.index(text)] = text[:place] + inserted + text[place:]
     texts[-1] = texts[-1].rstrip("\n") + draw(st.sampled_from(ENDS))
-    return texts
+    newline = draw(st.sampled_from(["\n", "\n", "\r\n"]))
+    return [text.replace("\n", newline) for text in texts]
 
 
 def exact(value):
@@ -119,6 +121,7 @@ def files(*rows, head="benchmark,execution,time_ms", comment=""):
 
 @example(files("fft,0,1 fft,0,1", "fft,0,1 fft,0,2"), {})  # the first has copies
 @example(files("fft,0,1", "fft,0,1 fft,0,2"), {})  # the second has iterations
+@example(files("é,0,1", "b,0,1 é,0,2"), {})
 @example(files("fft,b,1 fft,a,2", "fft,a,1 fft,b,2"), {})
 @example(files("fft,0,1 fft,1,1 fft,2,1", "fft,1,1", comment="# shared_levels: execution\n"), {})
 @example(files("unknown,0,1", '"\t",0,1'), {})
@@ -194,6 +197,15 @@ def test_the_damaged_file_is_named(folder):
     with pytest.warns(perfarray.PerfarrayWarning, match=place):
         times = perfarray.read_archive(folder, on_error="warn")
     assert times.sizes["file"] == MOST_TOGETHER + 5
+
+
+def test_texts_are_read_together_however_they_are_written(tmp_path):
+    """Line feeds of other systems, letters beyond ASCII, a mark of the encoding, compression."""
+    (tmp_path / "a.csv").write_bytes(plain(1).replace("\n", "\r\n").encode())
+    (tmp_path / "b.csv").write_text(plain(2, "größe"), encoding="utf-8-sig")
+    (tmp_path / "c.csv.gz").write_bytes(gzip.compress(plain(3).encode()))
+    tables = tables_of(tmp_path)
+    assert [table.labels["benchmark"].labels for table in tables] == [["fft"], ["größe"], ["fft"]]
 
 
 def test_limits_hold_for_each_file(folder):

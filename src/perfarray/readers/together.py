@@ -28,27 +28,27 @@ PLAIN = {*COMPARED, *LEVELS, *MARKS} - {*DESCRIPTORS, "file"}
 def read_together(sources: Sequence[Source]) -> list[Table | None]:
     """Return the table of each file that can be read together with others, else None."""
     tables: list[Table | None] = [None] * len(sources)
-    indices_by_head: dict[bytes, list[int]] = {}
+    rows_by_head: dict[str, dict[int, str]] = {}
     for index, source in enumerate(sources):
         with suppress(FileError):
-            indices_by_head.setdefault(_head(source), []).append(index)
-    for head, indices in indices_by_head.items():
-        if len(indices) > 1 and head and _are_plain(head.decode()):
+            text = _small_text(source)
+            start = text.find("\n", len(tidy_csv.comments(text))) + 1
+            rows_by_head.setdefault(text[:start], {})[index] = text[start:]
+    for head, rows in rows_by_head.items():
+        if len(rows) > 1 and _are_plain(head):
             with suppress(*MISFIT, MemoryError):  # the reader of each file alone names it
-                together = _tables([sources[index] for index in indices], head)
-                for index, table in zip(indices, together, strict=False):
+                together = _tables(sources[min(rows)], head, [*rows.values()])
+                for index, table in zip(rows, together, strict=False):
                     tables[index] = table
     return tables
 
 
-def _head(source: Source) -> bytes:
-    """Return the comments and the header of a small file, if it may be a table, else nothing."""
+def _small_text(source: Source) -> str:
+    """Return the text of a small file that may be a table, else nothing."""
     asked = source.options
     if asked.pattern is not None or asked.format not in (None, tidy_csv.NAME) or asked.dims:
-        return b""
-    if len(source.packed) > SMALL or not source.ascii:
-        return b""
-    return source.ascii[: source.ascii.find(b"\n", len(tidy_csv.comments(source.beginning))) + 1]
+        return ""
+    return source.text if len(source.packed) <= SMALL and len(source.text) <= SMALL else ""
 
 
 def _are_plain(head: str) -> bool:
@@ -65,23 +65,19 @@ def _are_plain(head: str) -> bool:
     )
 
 
-def _tables(sources: Sequence[Source], head: bytes) -> list[Table]:
+def _tables(source: Source, head: str, texts: Sequence[str]) -> list[Table]:
     """Return the tables of files, none where one of them may be read otherwise when alone."""
-    contents = [(source.ascii or b"")[len(head) :] for source in sources]
-    contents = [rows if rows.endswith(b"\n") else rows + b"\n" for rows in contents]
-    rows = [content.count(b"\n") for content in contents]
-    options = sources[0].options._replace(dims={"file": "file"})
-    path = sources[0].path
-    joined = Source(path, file_options=options, contents={path: head + b"".join(contents)})
+    texts = [text if text.endswith("\n") else f"{text}\n" for text in texts]
+    rows = [text.count("\n") for text in texts]
+    joined = source.rewritten("".join([head, *texts]))
+    joined.notes, joined.options = [], source.options._replace(dims={"file": "file"})
     frame = tidy_csv.frame_of(joined)
     # With as many rows as lines no cell goes on in the next line, or the next file.
     if len(frame) != sum(rows) or not all(_is_alike(column) for _, column in frame.items()):
         return []
     # As a dim the file is the outermost parent of every number, and no rows of two files meet.
     frame["file"] = np.repeat(np.arange(len(rows)), rows)
-    table = tidy_csv.table_of_rows(
-        joined, frame, tidy_csv.stated_in(tidy_csv.comments(head.decode()))
-    )
+    table = tidy_csv.table_of_rows(joined, frame, tidy_csv.stated_in(tidy_csv.comments(head)))
     levels = [name for name in LEVELS if name in frame]
     # Rows of a cell that nothing tells apart may be copies in one file, and none in another.
     if joined.notes or table.notes or (levels and len(table.levels) > len(levels)):
