@@ -51,5 +51,6 @@ def main() -> None:
     )
     for name in list(variants)[1:]:
         print_ratio(name.strip(), SCAN, ratio(times, name, SCAN))
-    size = f"{len(paths)} files of {sum(path.stat().st_size for path in paths) // len(paths)} bytes"
+    kilobytes = sum(path.stat().st_size for path in paths) / len(paths) / 1000
+    size = f"{len(paths)} files of {kilobytes:.0f} kB"
     add_to_page(times, "read_archive", SCAN, "SPEC text reports", size, "a scan of the lines")

@@ -28,8 +28,7 @@ NOT_READ = (UNKNOWN_FORMAT, EMPTY, SUPERSEDED)  # which need no word on each fil
 MOST_TOGETHER = 64  # Files that are looked at together
 NESTED = "is an archive inside an archive, which is not read; unpack it first"
 
-
-Found = tuple[InputFile, Source]
+Found = tuple[InputFile, Source]  # A file that is there, and what reads it
 
 
 class Attempt(NamedTuple):
