@@ -70,13 +70,14 @@ def iter_attempts(
     with progress_bar(len(files), "reading", "file", show=progress) or nullcontext() as bar:
         sources = ((file, Source(file.path, answers, file_options)) for file in files)
         for group in _groups(_with_members(sources, bar, in_tables=layout is None)):
-            found = [item for item in group if not isinstance(item, Attempt)]
-            tables = iter(read_together([source for _, source in found]))
+            files_read = [item for item in group if not isinstance(item, Attempt)]
+            tables = iter(read_together([source for file, source in files_read if not file.parts]))
             for item in group:
                 if isinstance(item, Attempt):
                     yield item
                 else:
-                    yield _attempt(*item, place, dim, next(tables), all_parts=all_parts)
+                    together = None if item[0].parts else next(tables)
+                    yield _attempt(*item, place, dim, together, all_parts=all_parts)
 
 
 def companion_paths(files: Sequence[InputFile], tables: Sequence[Table]) -> set[Path]:
