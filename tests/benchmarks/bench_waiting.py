@@ -34,7 +34,9 @@ def main() -> None:
         times = timings(benchmarks)
         works = {"report": lambda times=times: times.perf.report("old")}
         seconds = measured(f"report of {benchmarks} benchmarks", works, **how)
-        add_to_page(seconds, "report", "", "`report`", f"{benchmarks:,} benchmarks of 5 runs", "")
+        add_to_page(
+            seconds, "report", "", "`report`", f"{benchmarks:,} benchmarks of 5 runs", "none"
+        )
     verdicts = timings(100_000).perf.compare("old")
     works = {"table": verdicts.perf.table, "columns": lambda: table_lines(verdicts)}
     seconds = ranked("100,000 compared benchmarks", works, "table", **how)
