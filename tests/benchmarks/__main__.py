@@ -3,16 +3,21 @@
 
 Every `bench_*.py` has a `main` that times ours and its peers in turn in this process and hands each
 ratio to `interleaved.print_ratio`. `--repeat 3 --record FILE` keeps the ratios of three passes;
-`--repeat 3 --against FILE` says what became slower since.
+`--repeat 3 --against FILE` says what became slower since. `--page docs/benchmarks.md` measures what
+stands on that page and writes its table anew.
 """
 
 import argparse
+import re
 import sys
 import warnings
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
+ON_PAGE = ("waiting", "reading", "spec", "calls", "kernels", "single_runs", "histories")
+"""The benchmarks that have rows on the page."""
 
 
 def main(arguments: list[str]) -> None:
@@ -26,6 +31,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument(
         "--against", type=Path, metavar="FILE", help="an earlier record to compare with"
     )
+    parser.add_argument("--page", type=Path, metavar="FILE", help="a page to write the table of")
     options = parser.parse_args(arguments)
     if unknown := set(options.names) - set(topics):
         raise SystemExit(
@@ -35,7 +41,7 @@ def main(arguments: list[str]) -> None:
     ratios: dict[str, list[float]] = {}
     left_out: dict[str, str] = {}
     for _ in range(options.repeat):
-        run(options.names or topics, ratios, left_out)
+        run(options.names or (ON_PAGE if options.page else topics), ratios, left_out)
     rows = [(name, " ".join(f"{value:.2f}" for value in values)) for name, values in ratios.items()]
     show(rows + [(name, f"left out: {why}") for name, why in left_out.items()])
     recorded = import_module("recorded")
@@ -43,9 +49,18 @@ def main(arguments: list[str]) -> None:
         show(recorded.against(options.against, ratios))
     if options.record is not None:
         recorded.save(ratios, options.record)
+    if options.page is not None:
+        write_page(options.page, import_module("interleaved").PAGE)
 
 
-def run(names: list[str], ratios: dict[str, list[float]], left_out: dict[str, str]) -> None:
+def write_page(page: Path, rows: Sequence[Sequence[str]]) -> None:
+    """Write the table of a page anew: its head stays, and each row follows another."""
+    text = page.read_text()
+    table = "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    page.write_text(re.sub(r"(?<=\| --- \|\n)(?:\|.*\n)*", lambda _: table, text, count=1))
+
+
+def run(names: Sequence[str], ratios: dict[str, list[float]], left_out: dict[str, str]) -> None:
     """Run benchmarks once; add the ratios of every row to those found, and say what was left
     out."""
     table = import_module("interleaved").TABLE

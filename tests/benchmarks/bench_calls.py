@@ -11,12 +11,22 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import xarray as xr
-from interleaved import ranked
+from interleaved import add_to_page, ranked
 from scipy import stats
 
 import perfarray  # noqa: F401  (registers .perf)
 
 BENCHMARKS, RUNS, REPLICATES = 10, 5, 1000
+OF_FIVE = "10 benchmarks of 5 runs"
+PAGE_ROWS = {
+    "mean_interval": (OF_FIVE, "the same limits in NumPy and SciPy"),
+    "ratio_interval": (OF_FIVE, "Fieller's limits in NumPy and SciPy"),
+    "compare": (OF_FIVE, "Welch's test by hand"),
+    "variance_components": ("10 benchmarks of 5 x 4 runs", "mean squares by hand"),
+    "plan_repetitions": ("10 benchmarks of 5 x 4 runs", "equation 14, rounded"),
+    "five_number_summary": ("29 benchmarks of 5 runs", "500 draws by hand"),
+}
+"""The size and the peer of every call on the page."""
 
 
 def mean_lines(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -187,9 +197,12 @@ def main() -> None:
             partial(pairwise_lines, versions.values),
         )
     for name, (ours, lines) in calls.items():
-        ranked(
+        seconds = ranked(
             f"{BENCHMARKS} benchmarks of {RUNS} runs, time of the processor",
             {name: ours, f"{name}: lines": lines},
             name,
             clock=time.process_time,
         )
+        if name in PAGE_ROWS:
+            size, peer = PAGE_ROWS[name]
+            add_to_page(seconds, name, f"{name}: lines", f"`{name}`", size, peer)

@@ -12,7 +12,7 @@ import warnings
 
 import numpy as np
 import xarray as xr
-from interleaved import ranked
+from interleaved import add_to_page, ranked
 from scipy.stats import linregress
 
 import perfarray  # noqa: F401  (registers .perf)
@@ -73,6 +73,8 @@ def main() -> None:
         "trends": long.perf.trend,
         "otava": lambda: otava(long),
     }
-    ranked(
+    seconds = ranked(
         "100 of 500 commits", calls, "otava", "change points", prefix="100 of 500 commits, ", **how
     )
+    size = "100 series of 500 commits"
+    add_to_page(seconds, "change points", "otava", "`change_points`", size, "Otava")

@@ -15,7 +15,7 @@ import xarray as xr
 from bench_bootstrap import samples
 from bench_cells import timings
 from bench_scores import timings as scores
-from interleaved import measured, print_ratio, ratio
+from interleaved import add_to_page, measured, print_ratio, ratio
 
 import perfarray
 from perfarray.mixtures.numerics.fit import MARGIN
@@ -24,6 +24,19 @@ from perfarray.speedups.numerics.rank_tests import _prob_as_far, kolmogorov_smir
 
 LEVELS, TAILS = ("binary", "execution", "iteration"), (0.025, 0.975)
 REPLICATES, EXPERIMENTS, FEW, SCORES, EXCHANGES = 10_000, 1000, 200, 500, 1000
+PAGE_ROWS = {
+    "all levels of 30 x 30 x 30": (
+        "bootstrap of a ratio, all levels",
+        "30 x 30 x 30 runs, 10,000 replicates",
+    ),
+    "five numbers": ("five numbers of machines", "8,236 x 12 x 3 runs"),
+    "randomization, 29 x 20": (
+        "`randomization_test`",
+        "2 suites of 29 x 20 runs, 1,000 exchanges",
+    ),
+    "mixtures of 35 runs": ("mixtures of 1 to 9 components", "300 samples of 35 runs"),
+}
+"""The work and the size of kernels on the page."""
 STATE = np.random.default_rng(1).integers(0, 1 << 63, 4).astype(np.uint64)
 
 
@@ -140,3 +153,8 @@ def main(rounds: int = 5) -> None:
         seconds = measured(name, variants, rounds=rounds, clock=time.process_time)
         for engine in [engine for engine in variants if engine != "kernel"]:
             print_ratio(f"{name}, {engine}", "kernel", ratio(seconds, engine, "kernel"))
+            if name in PAGE_ROWS:
+                work, size = PAGE_ROWS[name]
+                compiled = ', `engine="numba"`' if engine == "numba" else ""
+                peer = "a compiled kernel"
+                add_to_page(seconds, engine, "kernel", f"{work}{compiled}", size, peer)

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
-from interleaved import print_ratio, ranked
+from interleaved import add_to_page, print_ratio, ranked
 
 import perfarray
 
@@ -36,6 +36,20 @@ SETS = {
 OPEN = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 EMPTY = ("test4_run.json", "test4_run0.json")  # Files that hold no measurement
 ROUNDS = 7
+PAGE_ROWS = {
+    "hyperfine, 100 x 200: read": ("hyperfine's JSON", "100 commands of 200 times", "`json.load`"),
+    "1,000 small files: read_archive": (
+        "small JSON files",
+        "1,000 files of 4 benchmarks",
+        "`json.load`",
+    ),
+    "2000 small tables: read_archive": (
+        "small tidy CSV files",
+        "2,000 files of 20 rows",
+        "`pandas.read_csv` of each",
+    ),
+}
+"""The work, the size and the peer of files on the page."""
 
 
 def files_of(folders: Sequence[str]) -> list[Path]:
@@ -90,6 +104,10 @@ def tables() -> None:
             rounds = [
                 {label: seconds(work) for label, work in works.items()} for _ in range(ROUNDS + 1)
             ][1:]
+            if rows == 1_000_000:
+                in_turn = {label: [times[label] for times in rounds] for label in works}
+                size, peer = f"{rows:,} rows", "`pandas.read_csv`"
+                add_to_page(in_turn, "read", "pandas.read_csv", "tidy CSV", size, peer)
             print_ratio(
                 f"tidy CSV, {rows} rows: read",
                 "pandas.read_csv",
@@ -212,6 +230,18 @@ def small_files(folder: Path, random: np.random.Generator) -> list[Path]:
     return paths
 
 
+def small_tables(folder: Path, random: np.random.Generator) -> list[Path]:
+    """Write 2,000 tidy tables of 20 rows."""
+    cells = [f"{name},{i},{j}" for name in ("fft", "sort") for i in range(2) for j in range(5)]
+    paths = [folder / f"tables/run-{number:05}.csv" for number in range(2000)]
+    paths[0].parent.mkdir()
+    for path in paths:
+        times = random.lognormal(size=len(cells)).round(6).tolist()
+        rows = [f"{cell},{value}" for cell, value in zip(cells, times, strict=True)]
+        path.write_text("\n".join(["benchmark,execution,iteration,time_ms", *rows, ""]))
+    return paths
+
+
 def written() -> None:
     """Print the ratios of files that are made here: many values in one file, few in many."""
     random = np.random.default_rng(1)
@@ -222,7 +252,7 @@ def written() -> None:
             go(folder, random),
             small_files(folder, random),
         )
-        rows = google_benchmark(folder, random)
+        rows, runs = google_benchmark(folder, random), small_tables(folder, random)
         layout = "{machine}/{session}.json"
         works = (
             (
@@ -250,6 +280,12 @@ def written() -> None:
                 lambda: [load(path) for path in small],
             ),
             (
+                f"{len(runs)} small tables: read_archive",
+                "pandas.read_csv of each",
+                lambda: perfarray.read_archive(folder / "tables"),
+                lambda: [pd.read_csv(path) for path in runs],
+            ),
+            (
                 "a small file: read",
                 "json.load",
                 lambda: perfarray.read(small[0]),
@@ -257,7 +293,11 @@ def written() -> None:
             ),
         )
         for over, under, ours, plain in works:
-            ranked("", {over: ours, under: plain}, over, rounds=ROUNDS, clock=time.process_time)
+            seconds = ranked(
+                "", {over: ours, under: plain}, over, rounds=ROUNDS, clock=time.process_time
+            )
+            if over in PAGE_ROWS:
+                add_to_page(seconds, over, under, *PAGE_ROWS[over])
 
 
 def main() -> None:

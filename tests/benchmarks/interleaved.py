@@ -50,6 +50,20 @@ TABLE: list[tuple[str, str, float]] = []
 """What was compared so far: what takes longer, than what, how many times as long."""
 
 
+PAGE: list[tuple[str, str, str, str, str]] = []
+"""The rows of the page so far: work, size, how long ours takes, its ratio to the peer's, the peer."""
+
+
+def add_to_page(
+    seconds: Mapping[str, list[float]], ours: str, peer: str, work: str, size: str, what: str
+) -> None:
+    """Keep one row of the page: of ours beside a peer that does `what`, both timed in turn."""
+    median = statistics.median(seconds[ours])
+    takes = f"{median:.2g} s" if median >= 0.1 else f"{median * 1e3:.2g} ms"
+    compared = f"{ratio(seconds, ours, peer):.2g}" if peer else ""
+    PAGE.append((work, size, takes, compared, what))
+
+
 def print_ratio(over: str, under: str, value: float) -> None:
     """Print one ratio of times, and keep it for the table of the runner."""
     TABLE.append((over, under, value))
@@ -74,9 +88,10 @@ def ranked(
     *unders: str,
     prefix: str = "",
     **options: Any,
-) -> None:
+) -> dict[str, list[float]]:
     """Measure variants, and keep how many times as long one takes as each of others, all others by
-    default."""
+    default; return the times of all."""
     seconds_by_name = measured(title, variants, **options)
     for under in unders or [name for name in variants if name != over]:
         print_ratio(f"{prefix}{over}", under, ratio(seconds_by_name, over, under))
+    return seconds_by_name

@@ -422,3 +422,12 @@ def test_small_tables_are_read_as_large_ones(tmp_path, header, labels, values):
     assert {name: small[name].dtype for name in small.variables} == {
         name: large[name].dtype for name in large.variables
     }
+
+
+def test_copies_beside_a_mark(tmp_path):
+    """Rows that copy another are left out of tables with marks, too."""
+    path = tmp_path / "runs.csv"
+    rows = ["fft,1,false,2", "fft,1,false,2", "fft,2,true,-1", "fft,3,false,3"]
+    path.write_text("\n".join(["benchmark,execution,failed,time_ms", *rows]))
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 row is an exact copy"):
+        assert perfarray.read(path)["time"].values.tolist() == [[0.002, -0.001, 0.003]]

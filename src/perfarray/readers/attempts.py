@@ -1,13 +1,13 @@
 """Read the files of an archive in the order of their paths."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from itertools import chain, groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
-from perfarray.readers import parquet
+from perfarray.readers import parquet, tidy_csv
 from perfarray.readers.dims import with_dims
 from perfarray.readers.finding import InputFile, find_files
 from perfarray.readers.joining import check_location
@@ -16,6 +16,7 @@ from perfarray.readers.opening import FileError, FileOptions, Source, text_of_pa
 from perfarray.readers.packs import is_pack, members
 from perfarray.readers.parquet import one_table_each
 from perfarray.readers.recognising import formats, not_recognised, read_table, recognise
+from perfarray.readers.together import SMALL, read_together
 from perfarray.tables.columns import Table
 from perfarray.timings.progress import progress_bar
 
@@ -24,7 +25,10 @@ UNKNOWN_FORMAT = "no reader recognises its content"
 EMPTY = "is empty"
 SUPERSEDED = "another file beside it holds the same"
 NOT_READ = (UNKNOWN_FORMAT, EMPTY, SUPERSEDED)  # which need no word on each file
+MOST_TOGETHER = 64  # Files that are looked at together
 NESTED = "is an archive inside an archive, which is not read; unpack it first"
+
+Found = tuple[InputFile, Source]  # A file that is there, and what reads it
 
 
 class Attempt(NamedTuple):
@@ -64,16 +68,16 @@ def iter_attempts(
     files = one_table_each(files) if layout is None else files
     answers: dict[Any, Any] = {}
     with progress_bar(len(files), "reading", "file", show=progress) or nullcontext() as bar:
-        for file in files:
-            source = Source(file.path, answers, file_options)
-            for attempt in _members(file, source, in_tables=layout is None):
-                if isinstance(attempt, Attempt):
-                    yield attempt
+        sources = ((file, Source(file.path, answers, file_options)) for file in files)
+        for group in _groups(_with_members(sources, bar, in_tables=layout is None)):
+            files_read = [item for item in group if not isinstance(item, Attempt)]
+            tables = iter(read_together([source for file, source in files_read if not file.parts]))
+            for item in group:
+                if isinstance(item, Attempt):
+                    yield item
                 else:
-                    member, member_source = attempt
-                    yield _attempt(member, member_source, place, dim, all_parts=all_parts)
-            if bar is not None:
-                bar.update()
+                    together = None if item[0].parts else next(tables)
+                    yield _attempt(*item, place, dim, together, all_parts=all_parts)
 
 
 def companion_paths(files: Sequence[InputFile], tables: Sequence[Table]) -> set[Path]:
@@ -84,10 +88,29 @@ def companion_paths(files: Sequence[InputFile], tables: Sequence[Table]) -> set[
     return {file.path for file in files if endings and file.path.name.endswith(endings)}
 
 
-def _members(
-    file: InputFile, source: Source, *, in_tables: bool
-) -> Iterator[Attempt | tuple[InputFile, Source]]:
-    """Yield a file, or the members of a tar or zip archive as files of a folder of its name."""
+def _groups(found: Iterable[Attempt | Found]) -> Iterator[list[Attempt | Found]]:
+    """Yield small files that follow one another as one group, up to the next larger one."""
+    group: list[Attempt | Found] = []
+    for item in found:
+        group.append(item)
+        is_large = not isinstance(item, Attempt) and (item[0].parts or len(item[1].packed) > SMALL)
+        if is_large or len(group) == MOST_TOGETHER:
+            yield group
+            group = []
+    yield group
+
+
+def _with_members(
+    sources: Iterable[Found], bar: Any, *, in_tables: bool
+) -> Iterator[Attempt | Found]:
+    """Yield files, or the members of a tar or zip archive as files of a folder of its name."""
+    for file, source in sources:
+        yield from _members(file, source, in_tables=in_tables)
+        if bar is not None:
+            bar.update()
+
+
+def _members(file: InputFile, source: Source, *, in_tables: bool) -> Iterator[Attempt | Found]:
     if file.problem:
         yield Attempt(file, error=FileError(f"{file.path}: {file.problem}"))
         return
@@ -114,9 +137,18 @@ def _members(
 
 
 def _attempt(
-    file: InputFile, source: Source, layout: PathLayout | None, dim: str, *, all_parts: bool
+    file: InputFile,
+    source: Source,
+    layout: PathLayout | None,
+    dim: str,
+    together: Table | None,
+    *,
+    all_parts: bool,
 ) -> Attempt:
-    """Read one file; return the error, so that the first in order of files is reported."""
+    """Read one file, or take the table that was read together with others.
+
+    Return the error, so that the first in order of files is reported.
+    """
     try:
         with source.within_memory():
             table: Table | str
@@ -135,7 +167,7 @@ def _attempt(
             elif file.pack and is_pack(source):
                 table = NESTED
             else:
-                table = table_or_reason(source, file.explicit)
+                table = table_or_reason(source, file.explicit, together)
             if isinstance(table, str):
                 return Attempt(file, skip_reason=table)
             file = file._replace(labels=_labels_of(file, layout, dim, table))
@@ -145,8 +177,11 @@ def _attempt(
     return Attempt(file, table, broken_parts=tuple(broken))
 
 
-def table_or_reason(source: Source, explicit: bool) -> Table | str:
-    """Return the table of one file, or the reason to skip a file that the caller did not name."""
+def table_or_reason(source: Source, explicit: bool, together: Table | None = None) -> Table | str:
+    """Return the table of one file, or the reason to skip a file that the caller did not name.
+
+    `together` is what a tidy table holds that was read together with others.
+    """
     file_format = recognise(source)
     if file_format is None and explicit:
         raise not_recognised(source)
@@ -154,7 +189,9 @@ def table_or_reason(source: Source, explicit: bool) -> Table | str:
         if not explicit and file_format.superseded(source):
             return SUPERSEDED
         try:
-            return with_dims(source, read_table(source, file_format))
+            is_read = together is not None and file_format.name == tidy_csv.NAME
+            reader = (lambda _: cast(Table, together)) if is_read else None
+            return with_dims(source, read_table(source, file_format, reader))
         except FileError:
             forced = source.options.format is not None or source.options.pattern is not None
             if (

@@ -75,7 +75,7 @@ def recognise(source: Source) -> bool:
 
 def read(source: Source) -> Table:
     """Read the table; names and comments give the roles of columns, as in `to_timings`."""
-    return table_of_rows(source, _frame(source), stated_in(comments(source.beginning)))
+    return table_of_rows(source, frame_of(source), stated_in(comments(source.beginning)))
 
 
 def stated_in(text: str) -> dict[str, str]:
@@ -137,7 +137,8 @@ def table_of_rows(source: Source, frame: pd.DataFrame, stated: dict[str, str]) -
         },
     )
     _check_repeats(source, table)
-    if TIME in value:
+    # Without rows that copy others, the numbers of rows are not those of the file.
+    if TIME in value and len(table) == len(frame):
         _check_times(source, frame[value[TIME]], table)
     return table
 
@@ -177,7 +178,7 @@ def _is_tidy(text: str) -> bool:
     )
 
 
-def _frame(source: Source) -> pd.DataFrame:
+def frame_of(source: Source) -> pd.DataFrame:
     """Parse the table: labels as written, whole numbers as numbers."""
     columns, delimiter = header(source.beginning), separator(source.beginning)
     content = _without_comments(source, delimiter)

@@ -130,6 +130,29 @@ def codes_of(values: "pd.Series | npt.NDArray[Any]") -> Integers:
     return pd.factorize(values, use_na_sentinel=False)[0]
 
 
+def split_rows(column: Column, rows: Sequence[int]) -> list[Column]:
+    """Return a column as one for each run of so many rows, coded by first appearance in it.
+
+    >>> [part.labels for part in split_rows(column_of("abba"), [2, 1, 1])]
+    [['a', 'b'], ['b'], ['a']]
+    """
+    count = len(column.labels)
+    parts = np.repeat(np.arange(len(rows)), rows)
+    codes, distinct = pd.factorize(parts * count + column.codes)
+    starts = np.cumsum([0, *rows[:-1]])
+    # A part has its first label in its first row, and the labels of a part follow one another.
+    first_codes = codes[starts]
+    codes = codes - np.repeat(first_codes, rows)
+    labels = [column.labels[code] for code in (distinct % count).tolist()]
+    ends = [*first_codes[1:].tolist(), len(labels)]
+    return [
+        Column(codes=codes[start : start + n], labels=labels[first:end])
+        for start, n, first, end in zip(
+            starts.tolist(), rows, first_codes.tolist(), ends, strict=True
+        )
+    ]
+
+
 def constant_column(label: Any, rows: int) -> Column:
     """Return the same label for every row."""
     return Column(codes=np.zeros(rows, dtype=np.intp), labels=[label])
