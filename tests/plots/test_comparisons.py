@@ -499,3 +499,26 @@ def test_limits_without_an_estimate_are_drawn():
     ax = replicates.perf.bootstrap_interval(confidence_level=0.9).perf.plot()
     np.testing.assert_allclose(segments(ax), [[5, 95]] * 2)
     assert "not measured on both sides" not in texts(ax)
+
+
+@pytest.mark.parametrize("affinity", ["no affinity", "no affinity at all, of any thread of it"])
+def test_groups_stand_beside_the_labels_of_suites(affinity):
+    """The suite's name has room beside bold labels, however long these are."""
+    rng = np.random.default_rng(1)
+    times = xr.DataArray(
+        rng.normal(10, 0.1, (2, 2, 2, 2, 4)),
+        {
+            "version": ["old", "new"],
+            "benchmark": ["lu", "b" * 40],
+            "affinity": [affinity, "compact"],
+            "threads": [2, 4],
+        },
+        ("version", "benchmark", "affinity", "threads", "execution"),
+    )
+    ax = times.perf.compare("old").perf.plot()
+    ax.figure.draw_without_rendering()
+    labels = min(label.get_window_extent().x0 for label in ax.get_yticklabels())
+    groups = [text.get_window_extent() for text in ax.texts if text.get_gid() == "group"]
+    assert len(groups) == 3
+    assert max(group.x1 for group in groups) < labels
+    assert min(group.x0 for group in groups) >= 0
