@@ -81,7 +81,7 @@ class TestDemo:
         )
         assert "1.11x faster (1.10 to 1.12)                  faster" in printed
         assert "5.05 ms -> 4.55 ms" not in printed
-        assert "Not shown in 80 columns: O2 -> O3, n." in printed
+        assert "Not shown in 80 columns: O2 -> O3." in printed
         assert max(len(line) for line in printed.partition("4. What")[0].splitlines()) <= 80
 
 

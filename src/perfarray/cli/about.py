@@ -253,13 +253,13 @@ def _commands(
             )
             baseline = f"--baseline {shlex.quote(label)}"
             commands[f"compare {path}{read_as} --dim {name} {baseline}"] = question
-        if name := compared_parameter(times):
-            label = shlex.quote(str(parameters(times)[name][0]))
+        if parameter := compared_parameter(times):
+            label = shlex.quote(str(parameters(times)[parameter][0]))
             dims = options.reading_options(
-                reading | {"dims": {**(reading.get("dims") or {}), name: name}}
+                reading | {"dims": {**(reading.get("dims") or {}), parameter: parameter}}
             )
-            commands[f"compare {path}{dims} --dim {name} --baseline {label}"] = (
-                f"which {name} is faster"
+            commands[f"compare {path}{dims} --dim {parameter} --baseline {label}"] = (
+                f"which {parameter} is faster"
             )
     files_are = " --files-are session" if several_files else ""
     commands[f"compare {path} OTHER{read_as}{files_are}"] = "whether other timings are faster"

@@ -120,7 +120,6 @@ def with_variation(
     texts = [percent(float(f"{value:.2g}")) if value == value else "" for value in values.tolist()]
     frame = table.copy()
     title = f"{plural(str(levels[0]))} vary by"
-    frame.insert(
-        frame.columns.get_loc("verdict"), title, [*texts, *[""] * (len(table) - len(texts))]
-    )
+    place = frame.columns.tolist().index("verdict")
+    frame.insert(place, title, [*texts, *[""] * (len(table) - len(texts))])
     return Table.of_cells(frame, table.attrs, table.places)

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 import xarray as xr
 
-from perfarray.results import layouts, sentences
+from perfarray.results import diagnoses, layouts, sentences
 from perfarray.results.layouts import PLAIN, Layout
 
 # The questions of users, in the order in which pages and `times.perf` list them
@@ -25,7 +25,7 @@ PEOPLE: Final = "how is it shown and sent?"
 # Tables that several kinds share
 CHANGES: Final = Layout(layouts.changes_columns, ratio=True)
 INTERVALS: Final = Layout(layouts.intervals_columns)
-RATES: Final = Layout(layouts.rates_columns, zero=True)
+RATES: Final = Layout(diagnoses.rates_columns, zero=True)
 TESTS: Final = Layout(layouts.tests_columns, "statistic")
 
 
