@@ -76,9 +76,6 @@ def calibrate(
         rng=None if method is None else 1,
     )
     paths = {"archive": place}
-    # Thresholds of an earlier call stay, as what comparisons read.
-    toml = target.file if target.file and target.file.suffix.lower() == TOML else None
-    target = replace(target, file=None) if toml else target
     with answering(target, paths, "thresholds", "attrs", "notes", options=OPTIONS) as sentences:
         times = read_sessions(place, reading)
         if isinstance(times, tuple):
@@ -87,6 +84,7 @@ def calibrate(
         if between is not None:
             choices["between"] = read_sessions(between, reading)
         result = perfarray.calibrate(times, rules=None, **nest, **choices)
+        toml = target.file if target.file and target.file.suffix.lower() == TOML else None
         text = text_of_thresholds(result) if toml else ""
     table = perfarray.table(result, sort=sort)
     code, outcome = _outcome(result)
@@ -107,7 +105,7 @@ def calibrate(
         lines=lines,
         legend=_legend(result),
     )
-    give(answer, target, sentences, OPTIONS)
+    give(answer, replace(target, file=None) if toml else target, sentences, OPTIONS)
 
 
 def _outcome(result: "xr.Dataset") -> tuple[int, str]:

@@ -61,11 +61,6 @@ class Form:
     explain: bool = False
     command: str = ""
 
-    def discard(self) -> None:
-        """Remove the file of an earlier answer, which would look like that of a call that fails."""
-        if self.file is not None and self.file.is_file():
-            self.file.unlink()
-
     @property
     def is_for_people(self) -> bool:
         """Whether lines stand beside the table."""
@@ -208,8 +203,7 @@ def answering(
         import pandas as pd
 
         if target.kind not in FOR_PROGRAMS:
-            target.discard()
-            return
+            return  # what the file holds stays
         nothing: dict[str, Any] = {key: {} if key == "attrs" else [] for key in keys}
         content = {**paths, **nothing}
         answer = Answer(

@@ -14,7 +14,6 @@ import typer
 import perfarray
 from perfarray.cli import options
 from perfarray.cli.console import show
-from perfarray.cli.forms import Form
 from perfarray.cli.problems import quoted, reporting
 from perfarray.cli.reading import read
 from perfarray.conventions import is_archive, plural
@@ -79,9 +78,7 @@ def plot(
     from perfarray.tables.replacing import replacing
 
     choices = nest | options.given(threshold=threshold, by=by)
-    is_picture = output is not None and output.suffix.lower() in SUFFIXES
-    earlier = Form("", output if is_picture else None)
-    with reporting(lambda *_: earlier.discard(), options=OPTIONS, doing="plot") as sentences:
+    with reporting(options=OPTIONS, doing="plot") as sentences:
         if find_spec("matplotlib") is None:
             raise ImportError(
                 "this needs matplotlib, which is not installed; install perfarray[plots]"

@@ -85,7 +85,7 @@ def report(
     """
     path = Path("report.html") if file is None and output is None else file
     target = form(context, output, path)
-    with reporting():
+    with reporting(options=OPTIONS, doing="report") as sentences:
         target.refuse(*inputs)
         if target.kind not in FORMS:
             suffixes = ", ".join(suffix for suffix, kind in SUFFIXES.items() if kind in FORMS)
@@ -93,7 +93,6 @@ def report(
                 f"-o {file}: the suffix says the form, and {Path(file or '').suffix!r} is none "
                 f"of {suffixes}; or say --output"
             )
-    with reporting(lambda *_: target.discard(), options=OPTIONS, doing="report") as sentences:
         prices = given_costs(costs or (), units, named_levels(nest.get("levels"), selected.reading))
         sides = read(inputs, selected, sentences)
         times, sorted_by = (
