@@ -61,7 +61,7 @@ test_what_is_read = readings(
             {"time": [[[1e-8]] * 3], "rtol": 1e-15},
         ),
         (
-            "every unit is a variable, rates are better higher, `Unit` lines say a direction",
+            "every unit is a variable, rates are better higher, `Unit` lines say a direction, or that it is exact",
             UNITS,
             {
                 "metrics": [
@@ -76,6 +76,7 @@ test_what_is_read = readings(
                 ],
                 **{
                     f"{name}.attrs": {"units": units, "better": better}
+                    | ({"exact": 1} if name == "misses" else {})
                     for name, units, better in (
                         ("time", "s", "lower"),
                         ("throughput", "MB/s", "higher"),
@@ -360,3 +361,16 @@ def test_a_time_of_0_is_a_value(tmp_path):
     table = go.read(Source(write(tmp_path / "bench.txt", text)))
     assert table.metrics["time"].values.tolist() == [0.0, 1e-8]
     assert table.metrics["bytes_per_op"].values.tolist() == [8.0, 5.0]
+
+
+def test_units_that_are_assumed_to_be_exact(tmp_path):
+    """One run a side has a verdict, as of benchstat; several settings stand on one line."""
+    head = "Unit misses better=lower assume=exact\nUnit ns/op assume=nothing\n"
+    sides = {
+        label: write(tmp_path / f"{label}.txt", f"{head}BenchmarkA 1 10 ns/op {count} misses\n")
+        for label, count in (("old", 1000), ("new", 1001))
+    }
+    times = perfarray.read_archive(sides, dim="version")
+    assert "exact" not in times["time"].attrs
+    result = times.perf.compare("old", metric="misses")
+    assert result["verdict"].values.ravel().tolist() == ["slower"]

@@ -11,6 +11,7 @@ crashes) are passed over. Benchmarks that failed, or never came to their numbers
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -54,11 +55,11 @@ Keys = tuple[tuple[str, str], ...]  # The keys that are set and their values, so
 
 
 class Results(NamedTuple):
-    """Lines, the indices of results by process, name and keys, and directions by unit."""
+    """Lines, the indices of results by process, name and keys, and what is stated of units."""
 
     lines: list[str]
     series: dict[tuple[int, str, Keys], list[int]]
-    directions: dict[str, str]
+    stated: dict[str, dict[str, str]]
 
 
 def started(head: str) -> bool:
@@ -121,11 +122,18 @@ def read(source: Source) -> Table:
     ]
     kinds, columns = _columns(source, results, list(groups.values()))
     file_metadata = {key: value for key, value in constant.items() if key != "pkg"}
-    return table_of_columns(source, entries, columns, kinds=kinds, file_metadata=file_metadata)
+    table = table_of_columns(source, entries, columns, kinds=kinds, file_metadata=file_metadata)
+    exact = {
+        _variable(unit)[0]
+        for unit, stated in results.stated.items()
+        if stated.get("assume") == "exact"
+    }
+    metrics = {name: replace(metric, exact=name in exact) for name, metric in table.metrics.items()}
+    return replace(table, metrics=metrics)
 
 
 def _results(source: Source) -> Results:
-    """Return the lines of results, and the direction of units that a line `Unit` states."""
+    """Return the lines of results, and what lines `Unit` state of units."""
     lines = _text(source).split("\n")
     results = Results(lines, {}, {})
     names = _names(source, lines)
@@ -144,9 +152,9 @@ def _results(source: Source) -> Results:
         elif line.startswith(ENDS):
             process, has_results, indices_by_name = process + has_results, False, {}
         elif line.startswith("Unit "):
-            words = line.split()
-            if len(words) > 2 and words[2] in ("better=higher", "better=lower"):
-                results.directions[words[1]] = words[2].removeprefix("better=")
+            unit, *settings = line.split()[1:] or [""]
+            stated = results.stated.setdefault(unit, {})
+            stated |= {key: value for key, _, value in (text.partition("=") for text in settings)}
         elif match := SETTING.fullmatch(line):
             if match[1] in HEADS:
                 process, has_results = process + has_results, False
@@ -334,10 +342,7 @@ def _columns(
         dict.fromkeys(chain.from_iterable(words_by_units)), key=lambda unit: unit != "ns/op"
     )
     check_size(source, len(indices), len(units))
-    directions = {
-        unit: results.directions.get(unit, HIGHER if unit.endswith("/s") else LOWER)
-        for unit in units
-    }
+    directions = {unit: _better(unit, results.stated) for unit in units}
     variables = {unit: _variable(unit) for unit in units}
     kinds = {
         name: (unit if factor is None else SECONDS, directions[unit])
@@ -360,6 +365,12 @@ def _columns(
         np.array(list(map(len, parents)), dtype=np.intp) for parents in (groups, processes)
     )
     return kinds, Columns(executions, lengths, values, {LOOPS: values.pop(LOOPS)})
+
+
+def _better(unit: str, stated: Mapping[str, Mapping[str, str]]) -> str:
+    """Return which values of a unit are better, as a line `Unit` states it."""
+    better = stated.get(unit, {}).get("better")
+    return better if better in (HIGHER, LOWER) else HIGHER if unit.endswith("/s") else LOWER
 
 
 def _words_by_units(
