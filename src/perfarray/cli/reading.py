@@ -39,7 +39,7 @@ OLD, NEW = "old", "new"
 SIDE: Final = (
     "side"  # the dim of two places that both hold several versions; of others it is the version
 )
-NUMBER: Final = re.compile(r"\d+(?=(\.[A-Za-z][\w.]*)?$)")  # at the end of a name
+ENDING: Final = re.compile(r"\.[A-Za-z]")  # where the ending of a name begins
 PROGRAM: Final = (
     "program"  # the dim of benchmarks that are compared with each other: they make no suite
 )
@@ -73,7 +73,12 @@ def numbered_runs(inputs: Sequence[str]) -> list[str]:
     """
     groups: dict[str, set[str]] = {}
     for path in inputs:
-        groups.setdefault(NUMBER.sub("*", path), set()).add(path)
+        folder, slash, name = path.rpartition("/")
+        ending = ENDING.search(name)
+        stem = name[: ending.start()] if ending else name
+        beginning = stem.rstrip("0123456789")
+        pattern = name if stem == beginning else f"{beginning}*{name[len(stem) :]}"
+        groups.setdefault(f"{folder}{slash}{pattern}", set()).add(path)
     if not 1 < len(groups) <= len(inputs) // 2 or any(
         len(group) < 2 or set(glob(pattern)) != group for pattern, group in groups.items()
     ):
