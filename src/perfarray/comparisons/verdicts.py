@@ -477,10 +477,8 @@ def zero_means_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
             if left_out > 0 and open_ended.any() and not bounded
             else ()
         )
-    means = [result.variables[f"{side}_mean"] for side in ("candidate", "baseline")]
-    if not any((mean == 0).any() for mean in means):
-        return ()
-    zero = (result["candidate_mean"] == 0) | (result["baseline_mean"] == 0)
+    mean = result["candidate_mean"]
+    zero = mean.copy(data=(mean.values == 0) | (result["baseline_mean"].values == 0))
     names = cell_names(zero)
     text = (
         f"{{cells}} have a mean of 0: {listed(names, 5)}. Their difference decides, and the "
