@@ -48,11 +48,9 @@ def with_spread(result: xr.Dataset, pair: Pair, confidence_level: float) -> xr.D
     else:
         tests = _tested(pair, confidence_level)
         if chunks := result.variables["estimate"].chunksizes:
-            tests = tests.chunk(chunks)
-        variables = {
-            str(name): array.transpose(*result["estimate"].dims).variable
-            for name, array in tests.data_vars.items()
-        }
+            tests = {name: array.chunk(chunks) for name, array in tests.items()}
+        dims = result.variables["estimate"].dims
+        variables = {name: array.transpose(*dims) for name, array in tests.items()}
     return result.assign(
         {name: variable for name, variable in variables.items() if name not in result.data_vars}
     )
@@ -64,7 +62,7 @@ def _without_test(like: xr.Variable) -> dict[str, xr.Variable]:
     return numbers | {"spread_changed": xr.full_like(blank, False, dtype=bool)}
 
 
-def _tested(pair: Pair, confidence_level: float) -> xr.Dataset:
+def _tested(pair: Pair, confidence_level: float) -> dict[str, xr.Variable]:
     """Return the tests of all cells."""
     arrays, nest = [pair.candidate.array, pair.baseline.array], pair.candidate.levels
     if any(is_chunked(array) for array in arrays):
@@ -78,8 +76,8 @@ def _tested(pair: Pair, confidence_level: float) -> xr.Dataset:
     tests = apply(kernel, *arrays, core=[nest, nest], outputs=OUTPUTS)
     if pair.baselines:
         tests = tests.where(~pair.itself)
-    tests["spread_changed"] = _changed(tests)
-    return tests.drop_vars("cautious_pvalue")
+    variables = {name: tests.variables[name] for name in OUTPUTS if name != "cautious_pvalue"}
+    return variables | {"spread_changed": _changed(tests).variable}
 
 
 def _changed(tests: xr.Dataset) -> xr.DataArray:

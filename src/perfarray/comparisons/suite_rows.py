@@ -34,7 +34,7 @@ def shifts_of(result: xr.Dataset, across: str) -> CommonShift:
 
     names = ("estimate", "lower", "upper", "df", INTERVAL_LEVEL)
     estimate, lower, upper, df, level = (
-        result[name].transpose(..., across).values for name in names
+        result.variables[name].transpose(..., across).values for name in names
     )
     df = np.where(np.isnan(df), MANY, np.minimum(df, MANY))  # of order statistics and the bootstrap
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -92,10 +92,12 @@ def _common_shift_note(result: xr.Dataset, across: str) -> Note | None:
 
 def _rows_differ_note(result: xr.Dataset) -> Note | None:
     """Return the note on benchmarks that changed beneath a suite row that is equivalent."""
-    equivalent = result["suite_verdict"] == "equivalent"
+    equivalent, verdicts = (
+        result.variables["suite_verdict"] == "equivalent",
+        result.variables["verdict"],
+    )
     numbers = {
-        verdict: int(((result["verdict"] == verdict) & equivalent).sum())
-        for verdict in ("slower", "faster")
+        verdict: int(((verdicts == verdict) & equivalent).sum()) for verdict in ("slower", "faster")
     }
     if not any(numbers.values()):
         return None

@@ -125,7 +125,7 @@ def median_runs(verdicts: xr.Dataset) -> float:
     return math.nan if is_chunked(n) else float(n.where(n > 0).median())
 
 
-def settings_notes(threshold: Any, attrs: Mapping[Any, Any], runs: float) -> list[Note]:
+def settings_notes(threshold: Any, attrs: Mapping[Any, Any], verdicts: xr.Dataset) -> list[Note]:
     """Return notes where thresholds were calibrated for comparisons made in another way.
 
     `attrs` are those of the comparison.
@@ -154,7 +154,7 @@ def settings_notes(threshold: Any, attrs: Mapping[Any, Any], runs: float) -> lis
         text = f"The thresholds were calibrated with {then}, and this is with {now}. {NO_RATE}"
         pairs = {name: [calibrated[name], here[name]] for name in differing}
         notes.append(Note("thresholds_settings", text, pairs))
-    n = float(calibrated.get("runs", math.nan))
+    n, runs = float(calibrated.get("runs", math.nan)), median_runs(verdicts)
     if abs(n - runs) >= 1:
         text = (
             f"The thresholds were calibrated for {n:.4g} {plural(str(attrs['unit']))} a side, and "

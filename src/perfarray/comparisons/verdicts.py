@@ -24,7 +24,6 @@ from perfarray.comparisons.systems import Systems, describe_systems, resolve_sys
 from perfarray.comparisons.thresholds import (
     SUITE_THRESHOLD,
     THRESHOLD,
-    median_runs,
     settings_notes,
     threshold_note,
     thresholds_of,
@@ -178,7 +177,7 @@ def compare_systems(
         attrs["family"] = corrected.attrs["family"]
     pair = systems.pair
     notes.append(threshold_note(options.threshold, pair.candidate.array, options.across))
-    notes += settings_notes(options.threshold, attrs, median_runs(result))
+    notes += settings_notes(options.threshold, attrs, result)
     notes += rounds_notes(times, baseline, pair, propose=options.pairs_possible)
     notes += [] if options.paired else [sequence_note(times, baseline, pair)]
     result = with_spread(result, pair, options.confidence_level)
@@ -478,7 +477,8 @@ def zero_means_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
             if left_out > 0 and open_ended.any() and not bounded
             else ()
         )
-    zero = (result["candidate_mean"] == 0) | (result["baseline_mean"] == 0)
+    mean = result["candidate_mean"]
+    zero = mean.copy(data=(mean.values == 0) | (result["baseline_mean"].values == 0))
     names = cell_names(zero)
     text = (
         f"{{cells}} have a mean of 0: {listed(names, 5)}. Their difference decides, and the "

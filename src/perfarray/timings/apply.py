@@ -118,7 +118,7 @@ def apply(
     order = dict.fromkeys(dim for array in arrays for dim in array.dims if dim in result.dims)
     for name, output in outputs.items():
         texts = {"units": output.units, "long_name": output.long_name}
-        result[name].attrs = {key: text for key, text in texts.items() if text}
+        result.variables[name].attrs = {key: text for key, text in texts.items() if text}
     return result.transpose(*order, ...)
 
 

@@ -38,7 +38,9 @@ def movement_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
 
     The correlation must be significant too, at a family-wise error rate of 5 %.
     """
-    correlation, pvalue = (result[name].values.ravel() for name in MOVES)
+    correlation, pvalue = (result.variables[name].values.ravel() for name in MOVES)
+    if not (significant := significant_in_all(pvalue)).any():
+        return ()
     if "suite_benchmarks" in result.data_vars:
         benchmarks = xr.broadcast(result["suite_correlation"], result["suite_benchmarks"])[
             1
@@ -48,7 +50,7 @@ def movement_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     with np.errstate(invalid="ignore"):
         # The variance of a mean of correlated benchmarks, over that of independent ones
         too_narrow = np.sqrt(np.maximum(1 + (benchmarks - 1) * correlation, 1)) - 1
-    moving = significant_in_all(pvalue) & (too_narrow > MATTERS)
+    moving = significant & (too_narrow > MATTERS)
     if not moving.any():
         return ()
     strongest, tested = (

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from perfarray.numerics.types import Floats
+from perfarray.numerics.types import Floats, Integers
 from perfarray.timings.apply import LEVEL
 from perfarray.variation.numerics.allocation import Goal
 from perfarray.variation.numerics.forests import Forest, nest, side_by_side, tree
 from perfarray.variation.numerics.plans import half_widths_by_budget
 
 BUDGET_FACTOR = "budget_factor"
+MAX_CELLS = 1 << 12  # planned at a time, which bounds the memory
 FACTORS = tuple(2.0 ** (step / 2) for step in range(-6, 7))
 
 
@@ -32,40 +33,64 @@ def plan_curves(result: xr.Dataset) -> xr.Dataset:
         attrs.get("assurance"),
     )
     shape = result["cost"].shape
-    best, default = (np.full((*shape, len(FACTORS)), np.nan) for _ in range(2))
-    for index in np.ndindex(shape):
-        cell = result.isel(dict(zip(cell_dims, index, strict=True)))
-        if np.isfinite(cell["cost"]):
-            best[index], default[index] = _of_cell(cell, goal)
+    best, default = (np.full((result["cost"].size, len(FACTORS)), np.nan) for _ in range(2))
+    planned = np.flatnonzero(np.isfinite(result["cost"].values))
+    # A forest has one shape: nests are planned together, plans across benchmarks one by one.
+    is_across = str(attrs.get("across", "")) in result["variance"].dims
+    step = 1 if is_across else MAX_CELLS
+    for start in range(0, len(planned), step):
+        rows = planned[start : start + step]
+        if is_across:
+            index = np.unravel_index(rows[0], shape)
+            forest, counts = _forest(result.isel(dict(zip(cell_dims, index, strict=True))))
+        else:
+            forest, counts = _nests(result, rows)
+        best[rows], default[rows] = _half_widths(forest, counts, result, rows, goal)
     dims = (*cell_dims, BUDGET_FACTOR)
     return result.assign_coords({BUDGET_FACTOR: list(FACTORS)}).assign(
-        half_width_by_budget=(dims, best, {"units": "1"}),
-        default_half_width_by_budget=(dims, default, {"units": "1"}),
+        half_width_by_budget=(dims, best.reshape(*shape, -1), {"units": "1"}),
+        default_half_width_by_budget=(dims, default.reshape(*shape, -1), {"units": "1"}),
     )
 
 
-def _of_cell(cell: xr.Dataset, goal: Goal) -> Sequence[Floats]:
-    forest, counts = _forest(cell)
+def _half_widths(
+    forest: Forest, counts: Floats, result: xr.Dataset, rows: Integers, goal: Goal
+) -> Sequence[Floats]:
+    """Return the half-widths (rows, budgets) of the best plans, and of one of everything."""
+    cost = result["cost"].values.ravel()[rows]
+    money = cost if goal.budget is None else goal.budget
     one_of_everything = np.ones(counts.shape)
-    money = float(cell["cost"]) if goal.budget is None else goal.budget
-    one_of_everything[:, forest.roots] = np.floor(money / forest.cost.sum())
-    budgets = float(cell["cost"]) * np.array([FACTORS])
+    one_of_everything[:, forest.roots] = np.floor(money / forest.cost.sum(axis=-1))[:, None]
+    budgets = cost[:, None] * np.array(FACTORS)
+    widths = (
+        result[name].transpose(*result["cost"].dims).values.ravel()[rows]
+        for name in ("half_width", "default_half_width")
+    )
     return [
-        half_widths_by_budget(forest, plan, cell[name].values[None], budgets, goal, one_each)[0]
-        for plan, name, one_each in (
-            (counts, "half_width", False),
-            (one_of_everything, "default_half_width", True),
+        half_widths_by_budget(forest, plan, width, budgets, goal, one_each)
+        for plan, width, one_each in zip(
+            (counts, one_of_everything), widths, (False, True), strict=True
         )
     ]
 
 
+def _nests(result: xr.Dataset, rows: Integers) -> tuple[Forest, Floats]:
+    """Return the nests of some cells, and their counts (rows, L)."""
+    arrays = xr.broadcast(*(result[name] for name in ("repetitions", "variance", "level_cost")))
+    counts, variance, cost = (
+        np.nan_to_num(
+            array.transpose(*result["cost"].dims, LEVEL).values.reshape(-1, array.sizes[LEVEL])[
+                rows
+            ]
+        )
+        for array in arrays
+    )
+    return nest(variance, cost), counts
+
+
 def _forest(cell: xr.Dataset) -> tuple[Forest, Floats]:
-    """Return the trees that one plan is made for, and its counts (1, nodes)."""
-    across = str(cell.attrs.get("across", ""))
-    if across not in cell["variance"].dims:
-        arrays = (cell[name].values[None] for name in ("variance", "level_cost", "repetitions"))
-        variance, cost, counts = (np.nan_to_num(array) for array in arrays)
-        return nest(variance, cost), counts
+    """Return the trees that one plan across benchmarks is made for, and its counts (1, nodes)."""
+    across = str(cell.attrs["across"])
     measured = cell["repetitions"].notnull().all(LEVEL).values
     systems = [
         np.stack(

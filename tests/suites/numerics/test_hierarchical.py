@@ -62,6 +62,16 @@ def test_exact_laws_are_scipy_s():
         )
 
 
+def test_signed_ranks_of_many_are_almost_normal():
+    """2,200 signs have more than 2^1074 equally likely outcomes, and either tail has its p."""
+    x = np.random.default_rng(3).normal(0.03, 1, 2200)
+    for differences in (x, -x):
+        normal = stats.wilcoxon(
+            differences, alternative="greater", method="asymptotic", correction=True
+        )
+        assert signed_rank_pvalue(differences) == pytest.approx(normal.pvalue, abs=2e-5)
+
+
 def test_speedup_is_the_largest_factor_accepted():
     """Six benchmarks, five of which must stay significant: the second smallest critical factor."""
     runs, ratios = np.linspace(1, 1.04, 5), np.array([0.9, 0.92, 0.94, 0.91, 0.93, 0.95])

@@ -6,6 +6,7 @@ and Walther, "Multiscale inference about a density", 2008). Flat modes show deep
 round and skewed modes, so that uniform samples calibrate the test.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -24,6 +25,9 @@ DOUBLED = 16
 
 # Values drawn at a time.
 VALUES = 1 << 20
+
+# Values whose valleys are sought at a time.
+SOUGHT = 1 << 17
 
 # Order statistics that are looked at; of more runs, every second, third, ...
 MOST = 400
@@ -105,44 +109,67 @@ def supported_modes(
     NaN; without a number both are NaN.
     """
     n_supported, pvalue = np.where(number > 0, 1.0, np.nan), np.full(len(runs), np.nan)
-    streams = Streams(key)
-    for row in np.flatnonzero(number > 1):  # one cell after the other: each has a stream of its own
-        measured, generator = ~np.isnan(runs[row]), streams.generator(int(cells[row]), RUNS)
-        correlation, step = (
-            0.0 if centred else _intraclass_correlation(runs[row]),
-            max(1, VALUES // measured.size),
-        )
-        blocks = [min(step, n_samples - start) for start in range(0, n_samples, step)]
-        samples = np.concatenate(
-            [_one_mode(measured, correlation, centred, size, generator) for size in blocks]
-        )
-        null = np.sort(deepest_valley(samples, samples.shape[-1])[0])
-        # The gaps of a grid are no valleys.
-        sample = runs[row][measured]
-        step = step_of(sample)
-        spread = spread_ties(sample, None if np.isnan(step) else step)
-        depths = _valleys(_thinned(spread), int(number[row]) - 1)
-        pvalues = np.maximum.accumulate(
-            (1 + len(null) - np.searchsorted(null, depths, side="left")) / (len(null) + 1)
-        )
-        n_supported[row], pvalue[row] = 1 + (pvalues <= alpha).sum(), pvalues[-1]
+    tested, streams = np.flatnonzero(number > 1), Streams(key)
+    sizes = (~np.isnan(runs[tested])).sum(axis=(-2, -1))
+    for size in np.unique(sizes):
+        same_size = tested[sizes == size]
+        step = max(1, SOUGHT // (n_samples * int(size)))
+        # Some cells at a time bound the memory: their samples of one mode are of one length.
+        for start in range(0, len(same_size), step):
+            rows, drawn, spread = same_size[start : start + step], [], []
+            for row in rows:  # each cell has a stream of its own
+                measured = ~np.isnan(runs[row])
+                correlation = 0.0 if centred else _intraclass_correlation(runs[row])
+                generator = streams.generator(int(cells[row]), RUNS)
+                block = max(1, VALUES // measured.size)
+                drawn += [
+                    _one_mode(
+                        measured, correlation, centred, min(block, n_samples - first), generator
+                    )
+                    for first in range(0, n_samples, block)
+                ]
+                # The gaps of a grid are no valleys.
+                sample = runs[row][measured]
+                grid = step_of(sample)
+                spread.append(_thinned(spread_ties(sample, None if np.isnan(grid) else grid)))
+            samples = np.concatenate(drawn)
+            null = deepest_valley(samples, samples.shape[-1])[0].reshape(len(rows), n_samples)
+            null.sort(axis=-1)
+            cuts = _valleys(spread, number[rows].astype(int) - 1)
+            for row, ordered, depths in zip(rows, null, cuts, strict=True):
+                exceeding = n_samples - np.searchsorted(ordered, depths, side="left")
+                pvalues = np.maximum.accumulate((1 + exceeding) / (n_samples + 1))
+                n_supported[row], pvalue[row] = 1 + (pvalues <= alpha).sum(), pvalues[-1]
     return n_supported, pvalue
 
 
-def _valleys(sample: Floats, number: int) -> Floats:
-    """Return the depths of the valleys at which a sample is cut, the deepest of all pieces."""
-    pieces, depths = (
-        [(sample, *(values[0] for values in deepest_valley(sample[None], len(sample))))],
-        [],
-    )
-    for _ in range(number):
-        piece, depth, middle = pieces.pop(int(np.argmax([piece[1] for piece in pieces])))
-        depths.append(depth)
-        for half in (piece[piece < middle], piece[piece > middle]):
-            pieces.append(
-                (half, *(values[0] for values in deepest_valley(half[None], len(sample))))
-            )
-    return np.array(depths)
+def _valleys(samples: Sequence[Floats], n_cuts: Integers) -> list[list[float]]:
+    """Return the depths of the valleys at which samples of one size are cut.
+
+    Each time the deepest of all pieces of a sample.
+    """
+    n, waiting = len(samples[0]), list(enumerate(samples))
+    pieces: list[list[tuple[Floats, float, float]]] = [[] for _ in samples]
+    depths: list[list[float]] = [[] for _ in samples]
+    while waiting:
+        lengths = np.array([len(piece) for _, piece in waiting])
+        valleys = np.empty((len(waiting), 2))
+        for length in np.unique(lengths):  # pieces of one length are looked at together
+            places = np.flatnonzero(lengths == length)
+            together = np.stack([waiting[place][1] for place in places])
+            valleys[places] = np.column_stack(deepest_valley(together, n))
+        for (row, piece), (depth, middle) in zip(waiting, valleys, strict=True):
+            pieces[row].append((piece, depth, middle))
+        waiting = []
+        for row, candidates in enumerate(pieces):
+            if len(depths[row]) == n_cuts[row]:
+                continue
+            deepest = int(np.argmax([depth for _, depth, _ in candidates]))
+            piece, depth, middle = candidates.pop(deepest)
+            depths[row].append(depth)
+            if len(depths[row]) < n_cuts[row]:
+                waiting += [(row, piece[piece < middle]), (row, piece[piece > middle])]
+    return depths
 
 
 def _one_mode(

@@ -18,6 +18,7 @@ ZEROS = ("drop", "pratt", "split")
 # rank sums of fewer runs a side are enumerated; others use the normal law, corrected for ties and
 # continuity (R's rule)
 EXACT = 50
+HALVINGS = 512  # of counts of signs, which overflow from 1,024 ranks on
 BLOCK = 1 << 19  # runs that are sorted at once
 STEPS = 34  # bisections of the range of factors: the last is 6e-11 of the first
 
@@ -54,21 +55,24 @@ def _sums_of_subsets(ranks: tuple[int, ...], size: int) -> Floats:
     return np.asarray(counts[size])
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=64)
 def _sums_of_signs(ranks: tuple[int, ...]) -> Floats:
-    """Return the distribution of the sum of the ranks that get a plus, each sign a fair coin."""
-    # Of many benchmarks most sums are out of reach at first, and without ties all are even.
-    step = int(np.gcd.reduce(ranks))
-    reachable, n_sums = np.zeros(sum(ranks) // step + 1), 1
-    reachable[0] = 1.0
-    for rank in ranks:
-        halves = reachable[:n_sums] / 2
-        reachable[:n_sums] = halves
-        n_sums += rank // step
-        reachable[rank // step : n_sums] += halves
-    probabilities = np.zeros(sum(ranks) + 1)
-    probabilities[::step] = reachable
-    return probabilities
+    """Return the lower half of the law of the sum of the ranks that get a plus.
+
+    Each sign is a fair coin, so that the upper half mirrors the lower.
+    """
+    chances, total = np.zeros(sum(ranks) // 2 + 1), 0
+    chances[0] = 1.0
+    for number, rank in enumerate(ranks, 1):
+        middle, size = total // 2 + 1, (total + rank) // 2 + 1
+        end = min(size, total + 1)
+        chances[middle:end] = chances[total + 1 - end : total + 1 - middle][::-1]
+        chances[rank:size] += chances[: max(0, size - rank)]
+        total += rank
+        # Halved many at a time: less work, and exact.
+        if number % HALVINGS == 0:
+            chances *= 0.5**HALVINGS
+    return np.asarray(chances * 0.5 ** (len(ranks) % HALVINGS))
 
 
 def rank_sum_pvalue(x: Floats, y: Floats, tails: int = 2) -> float:
@@ -104,8 +108,12 @@ def signed_rank_pvalue(differences: Floats, zeros: str = "drop") -> float:
     counts = differences != 0
     if not counts.any():
         return 1.0
-    chances = _sums_of_signs(tuple(np.sort(ranks[counts]).tolist()))
-    return float(min(1.0, chances[ranks[differences > 0].sum() :].sum()))
+    step = np.gcd.reduce(ranks[counts])  # without ties 2: twice the ranks are counted
+    ordered, positive = np.sort(ranks[counts]) // step, ranks[differences > 0].sum() // step
+    chances, negative = _sums_of_signs(tuple(ordered.tolist())), ordered.sum() - positive
+    if negative < len(chances):  # in the mirror
+        return float(chances[: negative + 1].sum())
+    return float(1.0 - chances[:positive].sum())
 
 
 @lru_cache(maxsize=64)
