@@ -7,8 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from cli.commands import as_json, refused, run, write_rows
+from perfarray.cli.runs import in_runs
 from perfarray.cli.several_files import are_numbered as are_runs
 from perfarray.timings.processes import recipe
 
@@ -126,6 +128,24 @@ def test_files_of_two_versions_are_not_pooled():
         slower = file.read_text().replace('_time": 1', '_time": 2')
         file.with_name(file.name.replace("old", "new")).write_text(slower)
     assert "What is a file?" in refused("compare", "old", "new")
+
+
+def test_what_differs_within_a_run_does_not_describe_it():
+    """The files of a folder are one run. A machine that all have is its machine; of two machines
+    neither is. Its date is that of its first file."""
+    of_file = {
+        "file": ["1/a", "1/b", "2/a", "2/b"],
+        "cpu": ("file", ["i7", "i9", "i7", "i9"]),
+        "os": ("file", ["x", "x", "y", "y"]),
+        "date": ("file", ["1", "2", "3", "4"]),
+    }
+    values = [[1, np.nan], [np.nan, 2], [3, np.nan], [np.nan, 4]]
+    times = xr.Dataset({"time": (("file", "benchmark"), values)}, of_file)
+    runs = in_runs(times.assign_coords(benchmark=["x", "y"]))
+    assert runs["time"].values.tolist() == [[1, 2], [3, 4]]
+    assert "cpu" not in runs.coords
+    assert runs["os"].values.tolist() == ["x", "y"]
+    assert runs["date"].values.tolist() == ["1", "3"]
 
 
 def test_rounds_of_families():
