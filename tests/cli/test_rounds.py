@@ -7,8 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from cli.commands import as_json, refused, run, write_rows
+from perfarray.cli.runs import in_runs
 from perfarray.cli.several_files import are_numbered as are_runs
 from perfarray.timings.processes import recipe
 
@@ -90,7 +92,7 @@ def test_numbered_files_are_sessions():
         ("64.txt", "128.txt", "256.txt"): False,
         ("1.txt", "2.txt", "4.txt"): False,
         ("round-01.json", "round-02.json"): True,
-        ("old-1.txt", "new-1.txt", "new-2.txt"): True,
+        ("1.old.txt", "2.old.txt"): True,
         ("1/results.xml", "2/results.xml"): True,
         ("1/a.xml", "2/b.xml"): False,
         ("threads-1.json", "threads-2.json"): False,
@@ -99,6 +101,51 @@ def test_numbered_files_are_sessions():
         ("1.txt", "sort.txt"): False,
     }.items():
         assert are_runs(files) is are_numbered
+
+
+def test_what_more_than_one_number_tells_apart_may_be_anything():
+    """Sides may have words of their own; files of one side with two words, one number, two numbers
+    or a further setting in the name may be of two versions, tools or settings."""
+    assert are_runs(["old-1.txt"], ["new-1.txt", "new-2.txt"])
+    assert are_runs(["1.txt", "2.txt", "3.txt"], ["1.txt", "3.txt"])
+    assert are_runs(["run1/1.txt", "run1/2.txt"])
+    for files in (
+        ["old-1.txt", "new-1.txt", "new-2.txt"],
+        ["base-1.txt", "head-2.txt"],
+        ["1.csv", "1.txt", "2.csv"],
+        ["01.csv", "1.csv", "2.csv"],
+        ["1.threads4.json", "2.threads8.json"],
+        ["1.2.json", "1.3.json"],
+        ["1/1.json", "1/2.json", "2/1.json", "2/2.json"],
+    ):
+        assert not are_runs(files)
+
+
+def test_files_of_two_versions_are_not_pooled():
+    """A folder that holds numbered files of two versions is asked about."""
+    measure(sequence(2), name="old-{number}.json")
+    for file in Path().glob("*/old-*.json"):
+        slower = file.read_text().replace('_time": 1', '_time": 2')
+        file.with_name(file.name.replace("old", "new")).write_text(slower)
+    assert "What is a file?" in refused("compare", "old", "new")
+
+
+def test_what_differs_within_a_run_does_not_describe_it():
+    """The files of a folder are one run. A machine that all have is its machine; of two machines
+    neither is. Its date is that of its first file."""
+    of_file = {
+        "file": ["1/a", "1/b", "2/a", "2/b"],
+        "cpu": ("file", ["i7", "i9", "i7", "i9"]),
+        "os": ("file", ["x", "x", "y", "y"]),
+        "date": ("file", ["1", "2", "3", "4"]),
+    }
+    values = [[1, np.nan], [np.nan, 2], [3, np.nan], [np.nan, 4]]
+    times = xr.Dataset({"time": (("file", "benchmark"), values)}, of_file)
+    runs = in_runs(times.assign_coords(benchmark=["x", "y"]))
+    assert runs["time"].values.tolist() == [[1, 2], [3, 4]]
+    assert "cpu" not in runs.coords
+    assert runs["os"].values.tolist() == ["x", "y"]
+    assert runs["date"].values.tolist() == ["1", "3"]
 
 
 def test_rounds_of_families():

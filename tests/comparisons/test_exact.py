@@ -55,6 +55,28 @@ def test_any_difference_is_a_change(exact):
     assert codes(result) == ["exact"]
 
 
+@pytest.mark.parametrize("statistic", ["mean", "median"])
+def test_the_number_of_runs_is_no_change(statistic):
+    """Nine runs of .1 and five of it are equal, whatever their sums are rounded to; so is what is
+    printed."""
+    for old, new in itertools.product((1, 3, 5, 7, 9), repeat=2):
+        values = [[[0.1] * n + [np.nan] * (9 - n)] for n in (old, new)]
+        array = xr.DataArray(
+            np.reshape(values, (2, 1, 3, 3)),
+            {"version": ["old", "new"], "benchmark": ["a"]},
+            ("version", "benchmark", "execution", "iteration"),
+            name="size",
+            attrs={"units": "MB", "better": "lower"},
+        )
+        result = array.perf.declare(exact=True).perf.compare("old", statistic=statistic)
+        assert verdicts(result) == ["equivalent"]
+        assert result["suite_verdict"].item() == "equivalent"
+        assert (result["estimate"] == 1).all()
+        assert (result["suite_estimate"] == 1).all()
+        assert (result["difference"] == 0).all()
+        assert codes(result) == ["exact"]  # no doubt of an interval that is not there
+
+
 def test_a_table_says_that_counts_are_exact(exact):
     table = exact.perf.compare("old").perf.table()
     assert table["change"].tolist() == [

@@ -247,6 +247,16 @@ def test_builds_of_each_version_take_no_room_in_others():
     assert times["time"].notnull().all()
 
 
+def test_names_of_units_stand_in_the_order_of_levels():
+    """In every process, whatever the seed of its hashes is."""
+    nest = ("binary", "session", "execution")
+    index = pd.MultiIndex.from_product([["x", "y"]] * 3, names=nest)
+    table = index.to_frame(index=False).assign(benchmark="fft", time=1.0)
+    coords = perfarray.to_timings(table).coords
+    names = [name for name in coords if name.endswith("_label")]
+    assert names == [f"{level}_label" for level in nest]
+
+
 def test_shared_levels_may_be_told_by_the_table():
     frame = pd.DataFrame(BUILDS)
     frame.attrs["shared_levels"] = "binary"

@@ -170,7 +170,7 @@ def read_sides(inputs: Sequence[str], selected: Selection, sentences: list[str])
     places = dict(zip(labels, inputs, strict=True))
     times = select(_read_all(places, selected.reading), selected.select, sides=SIDE)
     times = in_families(times, selected.families)
-    times = merge_files(times, selected, sentences, several_sides=True)
+    times = merge_files(times, selected, sentences, side=SIDE)
     times, constant = _without_constant_dims(
         times, SIDE, [str(dim) for dim in times.dims if dim not in (*LEVELS, BENCHMARK, SIDE)]
     )

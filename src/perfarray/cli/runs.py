@@ -35,11 +35,18 @@ def in_runs(times: "xr.Dataset") -> "xr.Dataset":
         name: xr.concat([_first(array, place) for place in places.values()], "file")
         for name, array in measured.items()
     }
-    # What describes the benchmarks of single files does not describe a run
+
+    def differs(coordinate: "xr.DataArray") -> bool:
+        texts = coordinate.values.astype(str)
+        return any(len({*texts[place].tolist()}) > 1 for place in places.values())
+
+    # What describes the benchmarks of single files, or some of its files, does not describe a run
     described = [
         name
         for name, coordinate in times.coords.items()
-        if "file" in coordinate.dims and coordinate.ndim > 1 and name not in measured
+        if "file" in coordinate.dims
+        and name not in measured
+        and (coordinate.ndim > 1 or (name not in ("file", "date") and differs(coordinate)))
     ]
     runs = times.drop_vars([*described, *measured]).isel(
         file=[place[0] for place in places.values()]

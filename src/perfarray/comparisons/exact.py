@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.comparisons.methods import Options
+from perfarray.comparisons.noise import NOISE_OUTPUTS
 from perfarray.comparisons.rounds import DATED_ROUNDS, FIXED_ORDER, UNDATED_ROUNDS
 from perfarray.comparisons.systems import Systems
 from perfarray.comparisons.thresholds import SUITE_THRESHOLD, THRESHOLD
@@ -31,6 +32,7 @@ OF_NOISE = (
     "pvalue_not_slower",
     "difference_lower",
     "difference_upper",
+    *NOISE_OUTPUTS,
 )
 OF_SUITE_NOISE = tuple(f"suite_{name}" for name in OF_NOISE[:4])
 
@@ -58,7 +60,8 @@ def judged_exactly(result: xr.Dataset, systems: Systems, options: Options) -> xr
     refuted = _runs_differ(pair.candidate, options) | _runs_differ(pair.baseline, options)
     threshold = result.get(THRESHOLD, systems.rules.threshold)
     suite_threshold = result.get(SUITE_THRESHOLD, systems.rules.threshold)
-    new, old = (result[f"{side}_{options.statistic}"] for side in ("candidate", "baseline"))
+    # The runs themselves: means of unlike numbers of equal runs differ by rounding.
+    new, old = (_without_coords(side).max(side.levels) for side in (pair.candidate, pair.baseline))
     exact, in_suite = ~refuted & (result["n"] > 0), ~refuted & (result["suite_n"] > 0)
     # Of a mean of 0 there is no ratio, and the difference decides.
     least = threshold * old * (1 + ROUNDING)
@@ -72,11 +75,14 @@ def judged_exactly(result: xr.Dataset, systems: Systems, options: Options) -> xr
         {name: rows(result[name], np.nan) for name in OF_NOISE if name in result}
         | {name: suites(result[name], np.nan) for name in OF_SUITE_NOISE}
         | {
+            "estimate": rows(result["estimate"], result["estimate"].where(new != old, 1.0)),
+            "difference": rows(result["difference"], new - old),
             "kind": rows(result["kind"], EXACT),
             "verdict": rows(result["verdict"], _words(result["verdict"], above, below, better)),
             "interval_agrees": rows(result["interval_agrees"], True),
             "not_slower": rows(result["not_slower"], ~slower),
             "smallest_change": rows(result["smallest_change"], threshold),
+            "suite_estimate": suites(ratio, ratio.where(abs(ratio - 1) > ROUNDING, 1.0)),
             "suite_kind": suites(result["suite_kind"], EXACT),
             "suite_verdict": suites(
                 result["suite_verdict"],
@@ -88,9 +94,13 @@ def judged_exactly(result: xr.Dataset, systems: Systems, options: Options) -> xr
 
 def _runs_differ(side: Timings, options: Options) -> xr.DataArray:
     """Return where any benchmark of a comparison has repeated runs that differ."""
-    array = side.array.drop_vars([*side.array.coords], errors="ignore")
+    array = _without_coords(side)
     differ = array.max(side.levels) > array.min(side.levels)
     return differ.any([dim for dim in differ.dims if dim == options.across])
+
+
+def _without_coords(side: Timings) -> xr.DataArray:
+    return side.array.drop_vars([*side.array.coords]).astype(float)
 
 
 def _words(

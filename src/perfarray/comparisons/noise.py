@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import plural
+from perfarray.conventions import EXACT, plural
 from perfarray.numerics.skewness import FEW
 from perfarray.numerics.types import Mask
 from perfarray.timings.apply import Output, outputs
@@ -68,8 +68,9 @@ def shape_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
             "95 % intervals may hold the truth only 50 to 90 % of the time. Measure more of "
             "that side, or use method='studentized'."
         )
+        has_interval = result.variables["kind"].values.astype(str) != EXACT
         notes = [
-            count_note("few_units", two, n == 2),
+            count_note("few_units", two, (n == 2) & has_interval),
             count_note("few_skewed_units", text, few, candidate=candidate, baseline=baseline),
         ]
     else:

@@ -94,8 +94,8 @@ def table_of(
     levels = numbered_levels(arranged.labels, arranged.repetitions, level, len(frame), common)
     labels, remaining = arranged.labels, arranged.remaining
     columns = {name: placed_column(series, labels, levels) for name, series in remaining.items()}
-    for name in levels.keys() & arranged.names.keys():
-        if names := level_labels(arranged.names[name], name, labels, levels):
+    for name, unit_names in arranged.names.items():
+        if name in levels and (names := level_labels(unit_names, name, labels, levels)):
             columns[label_name(name)] = names
     failed, failure_note = failed_by_exit_code(remaining, marks)
     notes = [
