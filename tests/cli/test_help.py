@@ -48,6 +48,17 @@ def called(**environment):
     return ended.stdout
 
 
+def test_paragraphs_of_the_help_fill_the_screen():
+    """A line ends where the screen does, and not where the source has its end as well."""
+    text = called(words=["convert", "--help"], TERMINAL_WIDTH="70", PYTHONIOENCODING="utf-8")
+    lines = [line.strip() for line in text.splitlines()]
+    start = next(place for place, line in enumerate(lines) if line.startswith("Exit code 2"))
+    following = " ".join(lines[start + 1 : lines.index("", start)]).split()
+    assert len(f"{lines[start]} {following[0]}") > 68
+    assert following[-1] == "wrong."
+    assert lines[start - 1] == "Exit code 0: the output is written."
+
+
 @pytest.mark.parametrize("environment", [{"TYPER_USE_RICH": "0"}, {"TERM": "dumb"}])
 def test_the_help_without_rich(environment):
     """Plain help has the same options."""

@@ -31,6 +31,8 @@ SUFFIXES: Final = {
     ".xml": "junit",
 }
 
+PICTURES: Final = (".svg", ".png", ".pdf")
+
 FOR_PROGRAMS: Final = ("json", "github", "junit")  # forms in which errors are printed, too
 
 # Codes of notes that stand below a table whatever is explained: on a mark in it, on its suite row,
@@ -128,6 +130,8 @@ def form(
             raise ValueError(f"-o {file} names a file. --output {file} says the form")
         if file is not None and file.is_dir():
             raise ValueError(f"-o {file}: this is a folder. Name a file")
+        if file is not None and output is None and file.suffix.lower() in PICTURES:
+            raise ValueError(f"-o {file}: this answer is no picture. `perfarray plot` draws one")
         if file is not None and not file.parent.is_dir():
             raise ValueError(f"-o {file}: there is no folder {str(file.parent)!r} to write to")
     by_suffix = SUFFIXES.get(file.suffix.lower(), TABLE) if file is not None else TABLE
