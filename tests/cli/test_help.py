@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from itertools import chain
+from itertools import chain, pairwise
 
 import pytest
 from tests.cli.commands import run
@@ -53,9 +53,9 @@ def test_paragraphs_of_the_help_fill_the_screen():
     text = called(words=["convert", "--help"], TERMINAL_WIDTH="70", PYTHONIOENCODING="utf-8")
     lines = [line.strip() for line in text.splitlines()]
     start = next(place for place, line in enumerate(lines) if line.startswith("Exit code 2"))
-    following = " ".join(lines[start + 1 : lines.index("", start)]).split()
-    assert len(f"{lines[start]} {following[0]}") > 68
-    assert following[-1] == "wrong."
+    paragraph = lines[start : lines.index("", start)]
+    assert len(paragraph) > 1
+    assert all(len(f"{line} {end.split()[0]}") > 68 for line, end in pairwise(paragraph))
     assert lines[start - 1] == "Exit code 0: the output is written."
 
 

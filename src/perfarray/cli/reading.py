@@ -277,7 +277,7 @@ def _labels_compared(archive: str, selected: Selection, sentences: list[str]) ->
 def read_sessions(text: str, reading: dict[str, Any]) -> "xr.Dataset | tuple[float, float]":
     """Read `1%,5`, or timings of several sessions, which by default are the files."""
     deviation, comma, freedom = text.partition(",")
-    if comma and not Path(text).exists():
+    if (comma or text.endswith("%")) and not Path(text).exists():
         try:
             return fraction(deviation), float(freedom)
         except ValueError:
