@@ -130,8 +130,6 @@ def form(
             raise ValueError(f"-o {file} names a file. --output {file} says the form")
         if file is not None and file.is_dir():
             raise ValueError(f"-o {file}: this is a folder. Name a file")
-        if file is not None and output is None and file.suffix.lower() in PICTURES:
-            raise ValueError(f"-o {file}: this answer is no picture. `perfarray plot` draws one")
         if file is not None and not file.parent.is_dir():
             raise ValueError(f"-o {file}: there is no folder {str(file.parent)!r} to write to")
     by_suffix = SUFFIXES.get(file.suffix.lower(), TABLE) if file is not None else TABLE
@@ -216,6 +214,9 @@ def answering(
         _write(answer, target, warned)
 
     with reporting():
+        file = target.file
+        if file is not None and target.kind == TABLE and file.suffix.lower() in PICTURES:
+            raise ValueError(f"-o {file}: this answer is no picture. `perfarray plot` draws one")
         target.refuse(*paths.values())
     doing = target.command if tells_time else ""
     with reporting(give_error, own_words=own_words, options=options, doing=doing) as sentences:
