@@ -195,7 +195,7 @@ def answering(
     """Report problems as `reporting` does.
 
     Where a form for programs was asked for, an error is given in it, in place of the answer; in
-    JSON, as an object that has nothing under `keys`. An older file in another form is removed.
+    JSON, as an object that has nothing under `keys`. An older file in another form stays.
 
     `paths` are those that are read, by the names that they have in JSON. `tells_time` says whether
     a terminal shows how long the block takes.

@@ -157,6 +157,8 @@ def read_sides(inputs: Sequence[str], selected: Selection, sentences: list[str])
             "labels in one file or folder"
         )
     labels = [OLD, NEW] if len(inputs) == 2 and selected.baseline is None else place_names(inputs)
+    if twice := [label for label in dict.fromkeys(labels) if labels.count(label) > 1]:
+        raise ValueError(f"{quoted(twice)} was given more than once. Give each input once")
     baseline = (
         labels[0]
         if selected.baseline is None
