@@ -10,6 +10,7 @@ import pytest
 import perfarray
 from cli.commands import SHIPPED, as_json, refused, run, write_rows
 from perfarray.cli.app import with_command
+from perfarray.cli.selecting import parameters
 from readers.files_of_our_own import entry, write
 
 
@@ -269,3 +270,41 @@ def test_parameters_that_are_in_names_are_not_compared(tmp_path):
     ]
     path = write(tmp_path / "runs.json", {"results": results})
     assert "--dim kind" not in sentence(path)[0].output
+
+
+def test_a_table_without_benchmarks_is_described():
+    """Labels of other dims are compared, and text of a run beside it is no dim."""
+    rows = [
+        f"{compiler},{run},{1 + run / 50},{'fan' * (run == 2)}"
+        for compiler in ("gcc", "clang")
+        for run in range(4)
+    ]
+    path = write_rows("lab.csv", "compiler,run,seconds,remark", rows)
+    completed, proposed = sentence(path)
+    assert "2 compilers: 'gcc', 'clang'" in completed.output
+    assert "benchmark" not in completed.output
+    run(*next(words for words in proposed if "--dim" in words), code=0)
+
+
+def test_a_label_that_is_not_known_is_none_of_a_parameter():
+    """Benchmarks of another tool lack it, and it is no baseline."""
+    samples = {name: [1.0, 1.1] for name in ("fft", "sort up", "sort down")}
+    times = perfarray.from_samples(samples, dim="benchmark")
+    times = times.assign_coords(kind=("benchmark", ["unknown", "up", "down"]))
+    assert parameters(times) == {"kind": ["up", "down"]}
+
+
+def test_exact_counts_need_no_further_process(tmp_path):
+    """They have a verdict of one execution each, so that neither `about` nor `compare` asks for
+    more."""
+    sides = []
+    for name, count in (("old", 1000), ("new", 1010)):
+        counts = {"Ir": {"values": {"new": count, "old": 1}}}
+        profile = {"tool": "Callgrind", "data": {"parts": [], "total": {"metrics": counts}}}
+        summary = {"version": "7", "kind": "LibraryBenchmark", "benchmark_exe": "/e"}
+        summary |= {"benchmark_file": "/b.rs", "function_name": "f", "module_path": "m::g::f"}
+        sides.append(write(tmp_path / f"{name}.json", summary | {"id": "x", "profiles": [profile]}))
+    assert "Run several processes" not in run("about", sides[0], code=0).output
+    compared = run("compare", *sides, code=1).output
+    assert "1.01x slower (exact)" in compared
+    assert "measure several processes" not in compared

@@ -118,3 +118,15 @@ def test_cells_without_measurements_have_no_row(command):
     printed_text = as_json(command, path)["rows"]
     assert [(row["machine"], row["compiler"]) for row in printed_text] == [("m1", "a"), ("m2", "b")]
     assert len(run(command, path, "--output", "csv").stdout.splitlines()) == 3
+
+
+def test_files_of_one_process_each():
+    """The outcome names the option that makes them repetitions; with it there are shares."""
+    for number in (1, 2, 3):
+        rows = [f"fft,0,{run},{1 + number / 50 + run / 90}" for run in range(4)]
+        write_rows(f"runs/{number}.csv", "benchmark,execution,iteration,time", rows)
+    alone = run("components", "runs", code=0).stdout.splitlines()[-1]
+    assert alone.endswith("If each file is a run of the same thing: --files-are session")
+    together = run("components", "runs", "--files-are", "session", code=0).stdout
+    assert "between sessions" in together
+    assert "--files-are" not in together.splitlines()[-1]

@@ -156,6 +156,7 @@ def test_a_file_has_the_form_of_its_name(sides, tmp_path, name):
         ("-o .", "this is a folder. Name a file"),
         ("-o markdown", "-o markdown names a file. --output markdown says the form"),
         ("-o no/a.md", "there is no folder"),
+        ("-o a.SVG", "-o a.SVG: this answer is no picture. `perfarray plot` draws one"),
         ("--json --output csv", "ask for two forms"),
     ],
 )

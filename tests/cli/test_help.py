@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from itertools import chain
+from itertools import chain, pairwise
 
 import pytest
 from tests.cli.commands import run
@@ -46,6 +46,17 @@ def called(**environment):
         call, capture_output=True, encoding="utf-8", env={**os.environ, **environment}, check=True
     )
     return ended.stdout
+
+
+def test_paragraphs_of_the_help_fill_the_screen():
+    """A line ends where the screen does, and not where the source has its end as well."""
+    text = called(words=["convert", "--help"], TERMINAL_WIDTH="70", PYTHONIOENCODING="utf-8")
+    lines = [line.strip() for line in text.splitlines()]
+    start = next(place for place, line in enumerate(lines) if line.startswith("Exit code 2"))
+    paragraph = lines[start : lines.index("", start)]
+    assert len(paragraph) > 1
+    assert all(len(f"{line} {end.split()[0]}") > 68 for line, end in pairwise(paragraph))
+    assert lines[start - 1] == "Exit code 0: the output is written."
 
 
 @pytest.mark.parametrize("environment", [{"TYPER_USE_RICH": "0"}, {"TERM": "dumb"}])

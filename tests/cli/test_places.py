@@ -12,7 +12,7 @@ import pytest
 import typer
 
 import perfarray
-from cli.commands import as_json, run, write_rows
+from cli.commands import as_json, refused, run, write_rows
 from perfarray.cli.forms import Answer, Form, give
 from readers.files_of_our_own import bench, suite
 from readers.files_of_our_own import run as pyperf_run
@@ -308,3 +308,12 @@ def test_a_numbering_of_repetitions_is_read_as_one():
     )
     with pytest.raises(ValueError, match="execution='run'"):
         perfarray.read("runs.csv")
+
+
+def test_an_input_that_was_given_twice_is_refused():
+    """The second would take the place of the first without a word; two sides may be one file."""
+    write("a.csv", fft=1.0)
+    write("b.csv", fft=1.0)
+    expected = "error: 'b.csv' was given more than once. Give each input once"
+    assert refused("compare", "a.csv", "b.csv", "b.csv") == expected
+    assert run("compare", "a.csv", "a.csv").exit_code == 0

@@ -57,6 +57,13 @@ def test_two_inputs_and_options():
     assert "looks after every unit from --start 3 on" in in_line(result.stderr)
 
 
+def test_what_is_not_known_is_a_dash():
+    """Before the first look there is no number, and so none with a question mark."""
+    command = ("stop", *write_sides({"fft": OLD}, {"fft": OLD}), "--half-width", "1%")
+    printed = run(*command, "--start", "10", code=1).stdout.splitlines()
+    assert printed[2].split() == ["fft", "-", "6", "-", "4"]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

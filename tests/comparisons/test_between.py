@@ -204,6 +204,15 @@ def test_shipped_sessions_of_one_program_give_no_false_verdict():
     assert honest["suite_verdict"].item() == "inconclusive"
 
 
+def test_one_run_a_side_has_no_width_within_its_session(sides, history):
+    """The column that would be empty is left out."""
+    with warnings.catch_warnings(action="ignore"):
+        result = sides.isel(execution=[0]).perf.compare("old", between=history.isel(execution=[0]))
+    assert result["lower"].notnull().all()
+    assert result["within_lower"].isnull().all()
+    assert "within one session" not in result.perf.table().columns
+
+
 def test_table_and_picture_show_both_widths(sides, history):
     result = sides.perf.compare("old", between=history)
     assert "within one session" in result.perf.table().columns

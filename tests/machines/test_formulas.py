@@ -1,6 +1,8 @@
 """Model formulas: patsy reads them; the columns behind each term are known, new rows are predicted,
 errors give the reason."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -170,3 +172,13 @@ def test_logs_and_labels():
     ).codes()
     assert arguments_of(codes, LOGS) == {"a", "b c"}
     assert arguments_of(codes, ("C",)) == {"f", "g"}
+
+
+def test_without_trees_least_squares_answer(table, monkeypatch):
+    """The error names the extra, and the model that needs none; followed, it answers."""
+    monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
+    choices = {"response": "a", "predictors": ["b", "x"]}
+    with pytest.raises(ImportError, match=r"perfarray\[regression\], or give model='ols'"):
+        perfarray.explain_variation(table, **choices)
+    answer = perfarray.explain_variation(table, model="ols", **choices)
+    assert sorted(answer.dataset["predictor"].values.tolist()) == ["b", "x"]

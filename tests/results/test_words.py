@@ -134,12 +134,17 @@ def test_a_change_and_its_reverse_say_the_same(ratio, width):
         (0.0123, "s", "12.3 ms"),
         (0.0, "s", "0.00 s"),
         (1234567.0, "ops/s", "1.23e+06 ops/s"),
+        (43.76e6, "B", "43.8 MB"),
+        (999.9e3, "B", "1.00 MB"),
+        (12.0, "B", "12.0 B"),
+        (0.0, "B", "0.00 B"),
         (math.nan, "s", "-"),
         (2.5, "1", "2.50"),
     ],
 )
 def test_quantities(value, units, text):
-    """Times have the prefix that leaves one to three digits before the point; other units stay."""
+    """Times and bytes have the prefix that leaves one to three digits before the point; other units
+    stay."""
     assert words.quantity(value, units) == text
 
 
@@ -160,6 +165,7 @@ def test_two_means_have_one_unit():
     assert words.quantities([3.08, 92.326], "s") == ["3.08 s", "92.3 s"]
     assert words.quantities([52173.0, 104346.0], "1") == ["52173", "104346"]
     assert words.quantities([1.24e6, 1.3e6], "ops/s") == ["1.24e+06 ops/s", "1.30e+06 ops/s"]
+    assert words.quantities([43.76e6, 9.379e6], "B") == ["43.76 MB", "9.38 MB"]
     assert words.quantities([1e-3, 1.0], "s") == ["1.00 ms", "1.00 s"]
     assert words.quantities([1e-6, 2.0], "s") == ["1.00 us", "2.00 s"]
     assert words.quantities([math.nan, 2.0], "s") == ["-", "2.00 s"]

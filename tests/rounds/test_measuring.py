@@ -195,7 +195,8 @@ def test_killed_and_resumed(tmp_path):
 def test_another_run_in_a_folder():
     """A folder is of one pair of commands, and of one run at a time."""
     measure(QUICK)
-    with pytest.raises(ValueError, match="holds a run with other commands"):
+    remedy = "holds a run with other commands: .*Give folder='.*2', or the call of that run"
+    with pytest.raises(ValueError, match=remedy):
         measure({"old": "true", "new": "false"})
     with pytest.raises(ValueError, match="Another run measures into"):
         measure(QUICK, rounds=(3, 3), remaining=lambda _: measure(QUICK, rounds=(3, 3)))

@@ -190,3 +190,15 @@ def test_the_arguments_that_are_proposed_keep_every_label():
     assert dict(read.sizes) == {"benchmark": 2, "Host Name": 2, "Commit Id": 3, "execution": 2}
     with pytest.raises(ValueError, match=r"try to_timings.*value='\.\.\.', the column of numbers"):
         frame[["Test Name"]].perf.to_timings()
+
+
+def test_a_table_with_a_column_for_each_version_is_melted():
+    """The error proposes the call, and followed it reads every value."""
+    frame = pd.DataFrame({"benchmark": ["a", "b"], "v1": [1.0, 2.0], "v2": [1.5, 2.5]})
+    call = r"frame\.melt\(\['benchmark'\], var_name='version', value_name='time'\)$"
+    with pytest.raises(ValueError, match=rf"if \['v1', 'v2'\] are versions, melt .*: {call}"):
+        frame.perf.to_timings()
+    melted = frame.melt(["benchmark"], var_name="version", value_name="time").perf.to_timings()
+    assert melted["time"].sel(benchmark="b", version="v2").item() == 2.5
+    with pytest.raises(ValueError, match=r"try to_timings\(value='time taken'"):
+        frame.rename(columns={"v2": "time taken"}).perf.to_timings()

@@ -39,7 +39,7 @@ MAX_ROWS: Final = 20  # of the table while it runs, the largest changes
 UNITS: Final = {"": 1, "s": 1, "sec": 1, "min": 60, "h": 3600}
 # There is no suite row, benchmarks end after different rounds, and the outcome counts these
 OWN_WORDS: Final = ("copied", "incomplete_units", "single_unit")
-OPTIONS = options.spoken("threshold correction rounds budget timeout warmup setup")
+OPTIONS = options.spoken("threshold correction rounds budget timeout warmup setup", folder="-o")
 
 
 def seconds(text: str) -> float:

@@ -1,6 +1,7 @@
 """The command line: a file holds one command, or two that are alike, and all are gathered here."""
 
 import gc
+import inspect
 import re
 import sys
 import traceback
@@ -38,6 +39,9 @@ app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
 LIKE_A_PATH = re.compile(r"^(?!-).*[*?/.\\]")  # and unlike a misspelt command
 
+# Ends of lines inside a paragraph of a docstring; an exit code and an example have their own lines
+LINE_ENDS = re.compile(r"(?<![:\n])\n(?!\n|Exit code)")
+
 # By panel of the help
 COMMANDS: Final[Mapping[str, tuple[Callable[..., None], ...]]] = {
     "Compare": (compare, ab, report, plot),
@@ -65,7 +69,13 @@ def name_of(command: Callable[..., None]) -> str:
 
 for panel, commands in COMMANDS.items():
     for command in commands:
-        app.command(name_of(command), cls=Command, rich_help_panel=panel)(expand_groups(command))
+        app.command(
+            name_of(command),
+            cls=Command,
+            # typer keeps the ends of lines, which a narrower screen would break once more.
+            help=LINE_ENDS.sub(" ", inspect.getdoc(command) or ""),
+            rich_help_panel=panel,
+        )(expand_groups(command))
 
 
 def main() -> None:

@@ -276,7 +276,7 @@ def _ways_on(
 ) -> list[str]:
     """Return lines on what to measure where no row has more than one unit a side."""
     rows = (*verdicts.rows, *verdicts.suites)
-    if any(row["n"] > 1 or not math.isnan(row["lower"]) for row in rows):
+    if verdicts.is_exact or any(row["n"] > 1 or not math.isnan(row["lower"]) for row in rows):
         return []
     return remedies(inputs, sides, verdicts.attrs, selected)
 

@@ -31,6 +31,8 @@ SUFFIXES: Final = {
     ".xml": "junit",
 }
 
+PICTURES: Final = (".svg", ".png", ".pdf")
+
 FOR_PROGRAMS: Final = ("json", "github", "junit")  # forms in which errors are printed, too
 
 # Codes of notes that stand below a table whatever is explained: on a mark in it, on its suite row,
@@ -193,7 +195,7 @@ def answering(
     """Report problems as `reporting` does.
 
     Where a form for programs was asked for, an error is given in it, in place of the answer; in
-    JSON, as an object that has nothing under `keys`. An older file in another form is removed.
+    JSON, as an object that has nothing under `keys`. An older file in another form stays.
 
     `paths` are those that are read, by the names that they have in JSON. `tells_time` says whether
     a terminal shows how long the block takes.
@@ -212,6 +214,9 @@ def answering(
         _write(answer, target, warned)
 
     with reporting():
+        file = target.file
+        if file is not None and target.kind == TABLE and file.suffix.lower() in PICTURES:
+            raise ValueError(f"-o {file}: this answer is no picture. `perfarray plot` draws one")
         target.refuse(*paths.values())
     doing = target.command if tells_time else ""
     with reporting(give_error, own_words=own_words, options=options, doing=doing) as sentences:

@@ -122,10 +122,15 @@ def _outcome_of_components(result: "xr.Dataset") -> tuple[str, int]:
     has_shares = shares.notnull().all("level")
     if not bool(has_shares.any()):
         unknown = [f"one {share['level'].item()}" for share in shares if bool(share.isnull().all())]
+        remedy = (
+            ". If each file is a run of the same thing: --files-are session"
+            if shares.sizes.get("file", 1) > 1
+            else ""
+        )
         return (
             (
                 f"shares are not known: of {' or '.join(unknown) or 'one'} nothing tells what lies "
-                "between several"
+                f"between several{remedy}"
             ),
             NOTHING_SLOWER,
         )

@@ -14,6 +14,7 @@ import typer
 import perfarray
 from perfarray.cli import options
 from perfarray.cli.console import show
+from perfarray.cli.forms import PICTURES
 from perfarray.cli.problems import quoted, reporting
 from perfarray.cli.reading import read
 from perfarray.conventions import is_archive, plural
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 SCORES = "five_numbers"
-
-SUFFIXES = (".svg", ".png", ".pdf")
 
 OPTIONS = options.spoken("threshold baseline by")
 
@@ -182,10 +181,10 @@ def _file_to_write(output: Path | None, kind: str) -> Path:
         output = Path(f"{kind.replace('_', '-')}.svg")
         if output.exists():
             raise ValueError(f"{output} exists. Name the file to write with -o")
-    if output.suffix.lower() not in SUFFIXES:
+    if output.suffix.lower() not in PICTURES:
         raise ValueError(
             f"-o {output}: the suffix says what is written, and {output.suffix!r} is none of "
-            f"{quoted(SUFFIXES)}"
+            f"{quoted(PICTURES)}"
         )
     if not output.parent.is_dir():
         raise ValueError(f"-o {output}: there is no folder {str(output.parent)!r} to write to")

@@ -162,6 +162,8 @@ def read_sides(inputs: Sequence[str], selected: Selection, sentences: list[str])
             "labels in one file or folder"
         )
     labels = [OLD, NEW] if len(inputs) == 2 and selected.baseline is None else place_names(inputs)
+    if twice := [label for label in dict.fromkeys(labels) if labels.count(label) > 1]:
+        raise ValueError(f"{quoted(twice)} was given more than once. Give each input once")
     baseline = (
         labels[0]
         if selected.baseline is None
@@ -282,7 +284,7 @@ def _labels_compared(archive: str, selected: Selection, sentences: list[str]) ->
 def read_sessions(text: str, reading: dict[str, Any]) -> "xr.Dataset | tuple[float, float]":
     """Read `1%,5`, or timings of several sessions, which by default are the files."""
     deviation, comma, freedom = text.partition(",")
-    if comma and not Path(text).exists():
+    if (comma or text.endswith("%")) and not Path(text).exists():
         try:
             return fraction(deviation), float(freedom)
         except ValueError:

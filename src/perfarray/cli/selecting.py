@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import perfarray
 from perfarray.cli.problems import quoted
-from perfarray.conventions import BENCHMARK, MARKS, SUITE
+from perfarray.conventions import BENCHMARK, MARKS, SUITE, UNKNOWN
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -80,8 +80,10 @@ def parameters(times: "xr.Dataset") -> dict[str, list[Any]]:
     # A reader renames a setting called like a variable of an answer. The file has the old name.
     values = {
         str(name).removeprefix("data_"): [
-            value for value in dict.fromkeys(coordinate.values.tolist()) if value == value
-        ]  # NaN is not known
+            value
+            for value in dict.fromkeys(coordinate.values.tolist())
+            if value == value and value != UNKNOWN
+        ]  # NaN is not known, either
         for name, coordinate in times.coords.items()
         if coordinate.dims == (BENCHMARK,) and name not in (BENCHMARK, *NO_PARAMETERS)
     }
@@ -95,6 +97,8 @@ def compared_parameter(times: "xr.Dataset") -> str | None:
 
     Benchmarks of two labels must have one name but for settings.
     """
+    if BENCHMARK not in times.dims:
+        return None
     names = [SETTINGS.sub("", str(label)) for label in times[BENCHMARK].values.tolist()]
     candidates = []
     for name, labels in parameters(times).items():

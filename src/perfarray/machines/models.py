@@ -59,7 +59,7 @@ def boosted(rows: pd.DataFrame, target: Floats, predictors: list[str], seed: int
     except ImportError as error:
         raise ImportError(
             "model='boosting' needs scikit-learn, which cannot be imported: install "
-            "perfarray[regression]"
+            "perfarray[regression], or give model='ols'"
         ) from error
     labels: dict[str, pd.Index] = {}
     for name in predictors:

@@ -211,6 +211,8 @@ def stops(data: xr.Dataset) -> Columns:
     unit, digits = str(data[names[0]].attrs["units"]), digits_of(*(data[n].values for n in names))
 
     def enough(cell: Cell) -> str:
+        if math.isnan(cell["required"]) and math.isnan(cell["extrapolated"]):
+            return NOTHING
         bound_text = (
             "more than ten million"
             if math.isinf(cell["extrapolated"])

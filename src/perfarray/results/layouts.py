@@ -87,7 +87,7 @@ def changes_columns(data: xr.Dataset) -> Columns:
     columns[CHANGE] = lambda cell: _change(cell, better(cell), bound, digits)
     if "threshold" in data.data_vars:
         columns["threshold"] = lambda cell: f"{100 * cell['threshold']:.3g} %"
-    if WITHIN in data.data_vars:
+    if WITHIN in data.data_vars and data[WITHIN].notnull().any():
         title = f"within one {data.attrs['between']}"
         columns[title] = lambda cell: words.limits_of_change(
             cell[WITHIN], cell["within_upper"], better(cell), digits

@@ -1,4 +1,4 @@
-"""Numbers as text: times with a prefix, digits according to the interval, changes in words."""
+"""Numbers as text: prefixes of units, digits according to the interval, changes in words."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,11 @@ Cell = Mapping[str, Any]
 # Functions that write a cell, by the title of the column
 Columns = dict[str, Callable[[Cell], str]]
 
-PREFIXES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+# Divisors with the unit to write, the largest first; other units stay as they are
+PREFIXES = {
+    SECONDS: ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")),
+    "B": ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
+}
 
 # A missing number
 NOTHING = "-"
@@ -166,14 +170,15 @@ def numbers(values: Sequence[float], digits: int, decimals_shown: int | None = N
 def scale_of(value: float, units: str) -> tuple[float, str]:
     """Return the divisor and the unit to write.
 
-    Times get the largest unit that leaves at least 1 before the point.
+    Times and sizes get the largest unit that leaves at least 1 before the point.
     """
-    if units != SECONDS:
+    if units not in PREFIXES:
         return 1.0, "" if units == "1" else units
+    prefixes = PREFIXES[units]
     return (
-        next(((size, name) for size, name in PREFIXES if abs(value) >= 0.9995 * size), PREFIXES[-1])
+        next(((size, name) for size, name in prefixes if abs(value) >= 0.9995 * size), prefixes[-1])
         if value
-        else (1.0, SECONDS)
+        else (1.0, units)
     )
 
 

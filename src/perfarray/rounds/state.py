@@ -79,7 +79,7 @@ def opened(folder: Path, fresh: State) -> State:
         stored, requested = getattr(state, name), getattr(fresh, name)
         if stored != requested:
             raise ValueError(
-                f"{folder} holds a run with other {name}: {stored}, not {requested}. Give another "
-                "folder, or repeat the call"
+                f"{folder} holds a run with other {name}: {stored}, not {requested}. Give "
+                f"folder={str(folder) + '2'!r}, or the call of that run"
             )
     return state

@@ -26,7 +26,7 @@ from perfarray.tables.long_table import table_of
 from perfarray.tables.measured import (
     check_values,
     in_one_unit,
-    proposed_arguments,
+    proposed_call,
     scaled,
     value_columns,
 )
@@ -177,9 +177,7 @@ def _recognised(
             (name for name in frame.columns if name not in dims.values()), metadata
         )
     except ValueError as error:
-        raise ValueError(
-            f"the table {error}; try to_timings({proposed_arguments(frame)})"
-        ) from None
+        raise ValueError(f"the table {error}; {proposed_call(frame)}") from None
     frame = scaled(frame, next(iter(columns.values()))[0], factors)
     by_metric = {metric: unit for metric, (_, unit) in columns.items()} | (
         dict(units) if isinstance(units, Mapping) else {}

@@ -139,10 +139,11 @@ def value_columns(
     return {first: measured[first], **measured} if first else measured
 
 
-def proposed_arguments(frame: pd.DataFrame) -> str:
-    """Return arguments of `to_timings` for a table of other names: its values and its benchmarks.
+def proposed_call(frame: pd.DataFrame) -> str:
+    """Propose `to_timings` with the values and benchmarks of a table of other names.
 
-    Other labels are dims anyway.
+    Other labels are dims anyway. Several columns of fractions without a name of values are labels
+    of one dim.
     """
     numbers = [
         str(name)
@@ -150,7 +151,14 @@ def proposed_arguments(frame: pd.DataFrame) -> str:
         if pd.api.types.is_numeric_dtype(frame[name]) and frame[name].dtype != bool
     ]
     if not numbers:
-        return "value='...', the column of numbers"
+        return "try to_timings(value='...', the column of numbers)"
+    fractions = [name for name in frame.columns if pd.api.types.is_float_dtype(frame[name])]
+    if len(fractions) > 1 and not any(map(LIKE_VALUES.search, numbers)):
+        others = [name for name in frame.columns if name not in fractions]
+        return (
+            f"if {fractions} are versions, melt the table first: "
+            f"frame.melt({others}, var_name='version', value_name='time')"
+        )
     value = next((name for name in reversed(numbers) if LIKE_VALUES.search(name)), numbers[-1])
     units = UNIT_AT_END.search(value)
     texts = [str(name) for name in frame.columns if str(name) not in numbers]
@@ -164,7 +172,8 @@ def proposed_arguments(frame: pd.DataFrame) -> str:
         "units": units[1] if units and seconds_factor(units[1]) is not None else None,
         "benchmark": benchmark,
     }
-    return ", ".join(f"{word}={text!r}" for word, text in words.items() if text is not None)
+    arguments = (f"{word}={text!r}" for word, text in words.items() if text is not None)
+    return f"try to_timings({', '.join(arguments)})"
 
 
 def in_one_unit(

@@ -6,6 +6,7 @@ import xarray as xr
 from perfarray.conventions import (
     CENSORED,
     CENSORED_AT,
+    EXACT,
     ITERATION,
     LEVELS,
     MARKS,
@@ -86,7 +87,9 @@ def counts(
         attrs=data.describe() | {"result": "counts"},
     )
     notes = (note for note in data.notes if note.code != CENSORED)  # counts() compares nothing
-    return with_notes(result, *notes, checks=("unit_of_each",))
+    # What is exact has a verdict without an interval.
+    checks = () if data.array.attrs.get(EXACT) else ("unit_of_each",)
+    return with_notes(result, *notes, checks=checks)
 
 
 @check("unit_of_each")
