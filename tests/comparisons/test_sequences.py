@@ -125,11 +125,16 @@ def test_gaps():
 
 
 def test_equal_counts():
-    """Counts that never vary are equivalent, once there are rounds enough for any limits."""
-    times = xr.ones_like(rounds(1, 8)).assign_attrs(units="1")
+    """Counts that never vary are equivalent from ten rounds on: of a coarse clock five equal rounds
+    are common, although one side takes longer. Another count is a change at the fifth."""
+    times = xr.ones_like(rounds(1, 12)).assign_attrs(units="1")
     with pytest.warns(perfarray.PerfarrayWarning, match="no spread"):
-        verdicts = [compare(times.isel(session=slice(n)))["verdict"].item() for n in (3, 4, 5, 8)]
+        verdicts = [compare(times.isel(session=slice(n)))["verdict"].item() for n in (5, 9, 10, 12)]
     assert verdicts == ["inconclusive", "inconclusive", "equivalent", "equivalent"]
+    twice = times * xr.where(times["version"] == "new", 2, 1)
+    with pytest.warns(perfarray.PerfarrayWarning, match="no spread"):
+        verdicts = [compare(twice.isel(session=slice(n)))["verdict"].item() for n in (4, 5)]
+    assert verdicts == ["inconclusive", "slower"]
 
 
 def test_pairs_alone():

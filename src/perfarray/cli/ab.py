@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 OLD, NEW = "old", "new"
 THRESHOLD: Final = 0.01
+FEWEST: Final = 5  # rounds of a verdict, unless all are equal
 MAX_ROWS: Final = 20  # of the table while it runs, the largest changes
 UNITS: Final = {"": 1, "s": 1, "sec": 1, "min": 60, "h": 3600}
 # There is no suite row, benchmarks end after different rounds, and the outcome counts these
@@ -289,7 +290,9 @@ def _answer(result: "xr.Dataset", run: Run, reason: str) -> Answer:
     count = counted(len(run.measured), "round")
     outcome = f"{verdict_counts(verdicts, table)}; {count}, {reason}"
     if not has_intervals:
-        outcome = f"no answer: verdicts need five rounds or more; {count}, {reason}"
+        few = len(run.measured) < FEWEST
+        needed = "five rounds" if few else "ten rounds, where all are equal,"
+        outcome = f"no answer: verdicts need {needed} or more; {count}, {reason}"
     content = {
         "folder": str(run.folder),
         "rounds": len(run.measured),
