@@ -69,6 +69,7 @@ CHANGES: Final = 7  # ticks with changes in words
 MARGIN: Final = 40.0  # points for the label and the ticks of the vertical axis and for the borders
 HANDLE: Final = 30.0  # points of a legend entry beside its text
 BRACKETS: Final = re.compile(r"(?<=\S) \([^()]*\)$")
+SPACE: Final = re.compile(r" (?!%|[^()]{,16}\))")  # a line breaks here, not in short brackets
 WORD: Final = re.compile(r"[^\s_]+[\s_]*|[\s_]+")
 
 
@@ -157,7 +158,7 @@ def _wrapped(title: str, size: float, room: float) -> str:
     lines: list[str] = []
     for line in title.split("\n"):
         lines.append("")
-        for word in line.split(" "):
+        for word in SPACE.split(line):
             longer = f"{lines[-1]} {word}" if lines[-1] else word
             if not lines[-1] or text_width([longer], size) <= room:
                 lines[-1] = longer
@@ -219,11 +220,6 @@ def number_format(units: str) -> Callable[..., str]:
         )
 
     return format_number
-
-
-def formatted(values: Iterable[float], pattern: str = "{:.3f}") -> list[str]:
-    """Return numbers as texts, NaN as a dash."""
-    return ["–" if np.isnan(value) else pattern.format(value) for value in values]
 
 
 def write_units(axis: Axis, units: str) -> None:
@@ -288,9 +284,20 @@ class ChangeLocator(Locator):
         for factors in grids:
             ticks = np.concatenate([1 / factors[::-1], [1.0], factors])
             visible = ticks[(ticks >= vmin) & (ticks <= vmax)]
-            if len(visible) <= CHANGES and factors[-1] >= reach:
+            if len(visible) <= CHANGES and factors[-1] >= reach and self._fit(visible, vmin, vmax):
                 break
         return visible
+
+    def _fit(self, ticks: Floats, low: float, high: float) -> bool:
+        """Return whether the texts of ticks have room beside each other, in letters of any size."""
+        if self.axis is None or len(ticks) < 2:
+            return True
+        places, ends = map(self.axis.get_transform().transform, (ticks, np.array([low, high])))
+        # Room for one tick is as wide as the letters of the axis are high, three times.
+        room = 3 * self.axis.get_tick_space() * np.diff(places) / abs(ends[1] - ends[0])
+        formatter = self.axis.get_major_formatter()
+        widths = np.array([text_width([formatter(tick)]) / LABEL_SIZE for tick in ticks.tolist()])
+        return bool((room >= (widths[1:] + widths[:-1]) / 2 + 0.5).all())
 
 
 def write_changes(axis: Axis, better: str) -> None:

@@ -20,6 +20,7 @@ from perfarray.plots.figure import (
     selection,
 )
 from perfarray.plots.rows import named_cells, note_rows
+from perfarray.results.words import probability
 
 
 def correlogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -52,7 +53,7 @@ def correlogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         : min(len(COLOURS), np.count_nonzero(measured))
     ]
     coloured = np.isin(np.arange(pvalue.size), order).reshape(pvalue.shape) & measured
-    ax = axes_for(ax, (7.5, 4.0))
+    ax = axes_for(ax, (6.5, 4.0))
     lags, notes = correlations["lag"].values, []
     if (measured & ~coloured).any():
         # One call for all: of thousands of cells each selection takes as long as its line.
@@ -60,10 +61,7 @@ def correlogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         ax.plot(lags, cells, color=GREY, alpha=0.5, linewidth=0.7, zorder=1, gid="cell")
         notes = [f"in colour {np.count_nonzero(coloured)} of {pvalue.size}: lowest p of dependence"]
     for (index, name), colour in zip(named_cells(pvalue, coloured), COLOURS, strict=False):
-        label = (
-            f"{name or 'all series'} (p of the order, drift included: "
-            f"{float(pvalue.isel(index)):.2g})"
-        )
+        label = f"{name or 'all series'} (p {probability(float(pvalue.isel(index)))})"
         ax.plot(
             lags,
             correlations.isel(index),
@@ -82,7 +80,11 @@ def correlogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     for edge in (-1.96 / number**0.5, 1.96 / number**0.5):
         ax.axhline(edge, color=GREY, linewidth=0.9, linestyle="--", zorder=0, gid="band")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set(xlabel=f"{dims} apart", ylabel="correlation")
+    ax.set(
+        xlabel=f"{dims} apart\ndashed: 95 % limits of one lag of independent values\n"
+        "p: rank test for similar neighbours or a drift",
+        ylabel="correlation",
+    )
     return describe(ax, [f"How alike {dims} are", *selection(pvalue), *notes])
 
 
