@@ -123,12 +123,13 @@ def test_the_line_of_no_change_is_always_visible():
             (1e-4, 30.0),
             ["10000x faster", "1000x faster", "100x faster", "10x faster", "same", "10x slower"],
         ),
-        ((1e-12, 1e12), ["1e+06x faster", "1000x faster", "same", "1000x slower", "1e+06x slower"]),
+        # 1e+06x would touch its neighbour
+        ((1e-12, 1e12), ["1000x faster", "same", "1000x slower"]),
     ],
 )
 def test_ticks_are_changes(view, ticks):
-    """Equal factors on both sides of no change, at most seven; of a metric whose better side is not
-    known they are ratios."""
+    """Equal factors on both sides of no change, at most seven that have room; of a metric whose
+    better side is not known they are ratios."""
     axis = ratio_intervals(verdicts_of_cells(CELLS)).xaxis
     values = axis.get_major_locator().tick_values(*view)
     assert [axis.get_major_formatter()(value).replace("\n", " ") for value in values] == ticks
@@ -420,7 +421,7 @@ def test_a_mark_says_why_the_interval_does_not_show_the_verdict(attrs, touched):
     assert lines[-1] == "* the p-value decides, the interval is wider"
 
 
-@pytest.mark.parametrize("size", [10, 13])
+@pytest.mark.parametrize("size", [10, 13, 18])
 def test_ticks_of_changes_do_not_touch(size):
     """Whatever the size of letters is: there are fewer ticks then."""
     with plt.rc_context({"font.size": size}):

@@ -274,30 +274,30 @@ class ChangeLocator(Locator):
         """Return the ticks between two ratios."""
         reach = max(vmax, 1 / vmin)
         series = (10.0 ** np.arange(-6, 9)[:, None] * (1.0, 2.0, 5.0)).ravel()
-        # Equal steps up to a factor of 2; beyond it 1.5, 2, 3, 5, 10, or 2, 5, 10, ..., or powers
-        # of 10, 100 or 1000.
-        equal, wide = (
-            [1 + step * np.arange(1, CHANGES) for step in series],
-            [series[18:][n::n] for n in (1, 3, 6, 9)],
-        )
+        # Equal steps up to a factor of 2; beyond it 1.5, 2, 3, 5, 10, or powers of 10 to 1000.
+        equal = [1 + step * np.arange(1, CHANGES) for step in series]
+        wide = [series[18:][n::n] for n in (1, 3, 6, 9)]
         grids = equal if reach < 2 else [np.array([1.5, 2, 3, 5, 10]), *wide]
         for factors in grids:
             ticks = np.concatenate([1 / factors[::-1], [1.0], factors])
             visible = ticks[(ticks >= vmin) & (ticks <= vmax)]
-            if len(visible) <= CHANGES and factors[-1] >= reach and self._fit(visible, vmin, vmax):
+            apart = visible if self.axis is None else self._apart(self.axis, visible, vmin, vmax)
+            if 2 * len(apart) > len(visible) <= CHANGES and factors[-1] >= reach:
                 break
-        return visible
+        return apart
 
-    def _fit(self, ticks: Floats, low: float, high: float) -> bool:
-        """Return whether the texts of ticks have room beside each other, in letters of any size."""
-        if self.axis is None or len(ticks) < 2:
-            return True
-        places, ends = map(self.axis.get_transform().transform, (ticks, np.array([low, high])))
+    @staticmethod
+    def _apart(axis: Axis, ticks: Floats, low: float, high: float) -> Floats:
+        """Return the ticks whose texts have room, in letters of any size; those near 1 go first."""
+        places, ends = map(axis.get_transform().transform, (ticks, np.array([low, high])))
         # Room for one tick is as wide as the letters of the axis are high, three times.
-        room = 3 * self.axis.get_tick_space() * np.diff(places) / abs(ends[1] - ends[0])
-        formatter = self.axis.get_major_formatter()
-        widths = np.array([text_width([formatter(tick)]) / LABEL_SIZE for tick in ticks.tolist()])
-        return bool((room >= (widths[1:] + widths[:-1]) / 2 + 0.5).all())
+        places = 3 * axis.get_tick_space() * places / abs(ends[1] - ends[0])
+        texts, kept = map(axis.get_major_formatter(), ticks.tolist()), list[int]()
+        halves = np.array([text_width([text]) / LABEL_SIZE / 2 + 0.15 for text in texts])
+        for tick in np.argsort(abs(np.log(ticks)), kind="stable").tolist():
+            if (abs(places[kept] - places[tick]) >= halves[kept] + halves[tick]).all():
+                kept.append(tick)
+        return ticks[sorted(kept)]
 
 
 def write_changes(axis: Axis, better: str) -> None:
