@@ -45,13 +45,16 @@ def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """
     rows, left_out = shown_rows(result["agree"], "agreement", keeps_empty=True)
     suite = suite_rows(result, "agree", rows, "suite")
-    outcomes = _of_rows(result["outcome"], rows) + _of_rows(result.get("suite_outcome"), suite)
-    has_answer = (~np.isin(outcomes, (NOT_APPLICABLE, NOT_ASKED))).any(axis=0)
-    if not has_answer.any():
-        has_answer[:] = True
-    unanswered = [str(title) for title in result["title"].values[~has_answer]]
-    result = result.isel(method=has_answer)
-    methods = [str(title) for title in result["title"].values]
+    verdicts, outcomes = (
+        np.array([*_of_rows(result[name], rows), *_of_rows(result.get(f"suite_{name}"), suite)])
+        for name in ("verdict", "outcome")
+    )
+    answered: Mask = ~np.isin(outcomes, (NOT_APPLICABLE, NOT_ASKED))
+    titles = result["title"].values.astype(str)
+    has_column = answered.any(axis=0) | ~answered.any()
+    methods, unanswered = titles[has_column].tolist(), titles[~has_column].tolist()
+    verdicts, outcomes = verdicts[:, has_column], outcomes[:, has_column]
+    answered = answered[:, has_column]
     frame = RowFrame(
         ax,
         rows + suite,
@@ -60,11 +63,6 @@ def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         minimum=(NARROWEST, 0.0),
     )
     ax = frame.ax
-    verdicts, outcomes = (
-        np.array([*_of_rows(result[name], rows), *_of_rows(result.get(f"suite_{name}"), suite)])
-        for name in ("verdict", "outcome")
-    )
-    answered: Mask = ~np.isin(outcomes, (NOT_APPLICABLE, NOT_ASKED))
     for verdict, word in WORDS.items():
         colour, marker = VERDICTS[verdict]
         _draw_marks(

@@ -281,18 +281,18 @@ class ChangeLocator(Locator):
         for factors in grids:
             ticks = np.concatenate([1 / factors[::-1], [1.0], factors])
             visible = ticks[(ticks >= vmin) & (ticks <= vmax)]
-            apart = visible if self.axis is None else self._apart(self.axis, visible, vmin, vmax)
+            apart = self._apart(visible, vmin, vmax) if isinstance(self.axis, Axis) else visible
             if 2 * len(apart) > len(visible) <= CHANGES and factors[-1] >= reach:
                 break
         return apart
 
-    @staticmethod
-    def _apart(axis: Axis, ticks: Floats, low: float, high: float) -> Floats:
+    def _apart(self, ticks: Floats, low: float, high: float) -> Floats:
         """Return the ticks whose texts have room, in letters of any size; those near 1 go first."""
-        places, ends = map(axis.get_transform().transform, (ticks, np.array([low, high])))
+        assert isinstance(self.axis, Axis)
+        places, ends = map(self.axis.get_transform().transform, (ticks, np.array([low, high])))
         # Room for one tick is as wide as the letters of the axis are high, three times.
-        places = 3 * axis.get_tick_space() * places / abs(ends[1] - ends[0])
-        texts, kept = map(axis.get_major_formatter(), ticks.tolist()), list[int]()
+        places = 3 * self.axis.get_tick_space() * places / abs(ends[1] - ends[0])
+        texts, kept = map(self.axis.get_major_formatter(), ticks.tolist()), list[int]()
         halves = np.array([text_width([text]) / LABEL_SIZE / 2 + 0.15 for text in texts])
         for tick in np.argsort(abs(np.log(ticks)), kind="stable").tolist():
             if (abs(places[kept] - places[tick]) >= halves[kept] + halves[tick]).all():

@@ -66,9 +66,10 @@ def smallest_changes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ax = axes_for(ax, (6.5, 4.0))
     cell = result.squeeze(list(required.dims))
     ax.plot(cell["units"], 100 * cell["smallest_change"], color=COLOURS[0])
-    if cell["units"][-1] < cell["required"] < np.inf:  # then the curve goes on to the point
-        last = cell["units"][-1], 100 * cell["smallest_change"][-1]
-        ax.plot(*zip(last, (cell["required"], abs(change)), strict=True), color=COLOURS[0])
+    last, number = cell.isel(units=-1), float(cell["required"])
+    if float(last["units"]) < number < np.inf:  # then the curve goes on to the point
+        changes = [100 * float(last["smallest_change"]), abs(change)]
+        ax.plot([float(last["units"]), number], changes, color=COLOURS[0])
     draw_reference(ax, abs(change), f"{change:g} %", is_horizontal=True)
     ax.plot(cell["required"], abs(change), "o", color=COLOURS[0], label=required_label)
     ax.plot(
