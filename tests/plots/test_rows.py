@@ -16,6 +16,7 @@ from perfarray.plots.figure import (
     selection,
     shortened,
     text_width,
+    write_units,
 )
 from perfarray.plots.rows import (
     GAP,
@@ -295,3 +296,13 @@ def test_titles_break_outside_of_short_brackets():
         plt.close("all")
     ax = describe(plt.subplots(figsize=(2, 2))[1], ["clusters (largest mean silhouette of all)"])
     assert "\n" in ax.get_title(loc="left").partition("(")[2]
+
+
+def test_ticks_are_written_in_full():
+    """A tick at 1.0015 s is not called 1.002 s."""
+    ax = plt.subplots()[1]
+    ax.set_xlim(0.9965, 1.002)
+    write_units(ax.xaxis, "s")
+    ax.figure.draw_without_rendering()
+    written = [float(label.get_text().removesuffix(" s")) for label in ax.get_xticklabels()]
+    np.testing.assert_allclose(written, ax.get_xticks(), rtol=1e-12)

@@ -445,12 +445,12 @@ def _confidence(result: xr.Dataset, intervals: list[IntervalMark]) -> str:
     if corrected:
         number = sum(not (row.is_suite or row.is_empty) for row in intervals)
         requested_level = f"{percentage(attrs['confidence_level'])} %"
-        bars = (
-            f"All {number} intervals hold together at {requested_level}"
+        bars, suite = (
+            (f"All {number} intervals hold together at {requested_level}", ", the suite's alone")
             if attrs["correction"] == "holm"
-            else f"{bars}, corrected for many benchmarks"
+            else (f"{bars}, corrected for many benchmarks", f"; of the suite {requested_level}")
         )
-        bars += ", the suite's alone" * any(row.is_suite for row in intervals)
+        bars += suite * any(row.is_suite for row in intervals)
     if any(row.lacks_interval and np.isfinite(row.estimate) for row in intervals):
         notes.append("hollow: one unit, no interval")
     if verdicts := {row.verdict for row in intervals if row.mark}:

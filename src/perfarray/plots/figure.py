@@ -258,7 +258,7 @@ class UnitFormatter(Formatter):
         ):
             return number_format(self.units)(value - self.origin)
         exponent = max(-24, min(24, 3 * math.floor(math.log10(high) / 3)))
-        scaled = float(f"{(value - self.origin) / 10.0**exponent:.4g}")
+        scaled = float(f"{(value - self.origin) / 10.0**exponent:.6g}")
         return f"{scaled:g} {EngFormatter.ENG_PREFIXES[exponent]}{self.units}".replace("-", "−")
 
 
