@@ -251,11 +251,9 @@ class UnitFormatter(Formatter):
         """Return the text of a tick."""
         assert isinstance(self.axis, Axis)
         low, high = sorted(abs(end - self.origin) for end in self.axis.get_view_interval())
-        if (
-            self.units not in PREFIXED
-            or not high
-            or (self.axis.get_scale() == "log" and high > 1000 * low)
-        ):
+        if self.units not in PREFIXED:
+            return f"{value - self.origin:.6g} {'' if self.units == '1' else self.units}".strip()
+        if not high or (self.axis.get_scale() == "log" and high > 1000 * low):
             return number_format(self.units)(value - self.origin)
         exponent = max(-24, min(24, 3 * math.floor(math.log10(high) / 3)))
         scaled = float(f"{(value - self.origin) / 10.0**exponent:.6g}")
