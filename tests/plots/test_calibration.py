@@ -7,7 +7,7 @@ from matplotlib.colors import to_rgb
 
 import perfarray
 from perfarray import plots
-from picture_parts import columns, lines, points, segments, side_texts, simulated, texts
+from picture_parts import columns, lines, points, rows, segments, side_texts, simulated, texts
 
 NEST = {
     "sizes": {"execution": [3, 10]},
@@ -51,6 +51,7 @@ def test_rules_have_the_rates_of_their_cells():
         rates = [line.get_xdata() for line in lines(result.perf.plot(), "cells")]
         np.testing.assert_allclose(rates, 100 * result["cell_rate"].values.reshape(2, 3))
     assert "pyperf" in texts(rules.perf.plot())
+    assert rows(rules.perf.plot()) == ["perfarray", "pooled t"]
     assert (
         segments(times.isel(benchmark=[0]).perf.calibrate(rules="perfarray", rng=1).perf.plot())
         == []

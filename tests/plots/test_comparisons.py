@@ -1,6 +1,9 @@
 """Forest plots: points, bars, verdicts, unbounded sets, the suite, and the texts that explain
 them."""
 
+from itertools import pairwise
+
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
@@ -120,12 +123,13 @@ def test_the_line_of_no_change_is_always_visible():
             (1e-4, 30.0),
             ["10000x faster", "1000x faster", "100x faster", "10x faster", "same", "10x slower"],
         ),
-        ((1e-12, 1e12), ["1e+06x faster", "1000x faster", "same", "1000x slower", "1e+06x slower"]),
+        # 1e+06x would touch its neighbour
+        ((1e-12, 1e12), ["1000x faster", "same", "1000x slower"]),
     ],
 )
 def test_ticks_are_changes(view, ticks):
-    """Equal factors on both sides of no change, at most seven; of a metric whose better side is not
-    known they are ratios."""
+    """Equal factors on both sides of no change, at most seven that have room; of a metric whose
+    better side is not known they are ratios."""
     axis = ratio_intervals(verdicts_of_cells(CELLS)).xaxis
     values = axis.get_major_locator().tick_values(*view)
     assert [axis.get_major_formatter()(value).replace("\n", " ") for value in values] == ticks
@@ -392,14 +396,45 @@ def test_long_titles_are_broken_into_lines_that_fit():
     [({}, "time"), ({"metric": "energy"}, "energy"), ({"statistic": "median"}, "median time")],
 )
 def test_the_axis_says_what_changed(attrs, label):
-    """The metric and the statistic; below stand the confidence level and the correction."""
+    """The metric and the statistic; below stands the level at which Holm's intervals hold."""
     first, second = (
         ratio_intervals(verdicts_of_cells(CELLS, confidence_level=0.99, correction="holm", **attrs))
         .get_xlabel()
         .splitlines()
     )
     assert first == f"change of {label}"
-    assert all(fact in second for fact in ("99 %", "(holm)"))
+    number = len(CELLS)
+    assert second == f"All {number} intervals hold together at 99 %"
+
+
+@pytest.mark.parametrize(
+    ("attrs", "touched"), [({"threshold": 0.02}, "the band"), ({}, "no change")]
+)
+def test_a_mark_says_why_the_interval_does_not_show_the_verdict(attrs, touched):
+    """Of what is significant by its corrected p-value; an equivalent cell has another sentence."""
+    result = verdicts_of_cells(CELLS, confidence_level=0.95, correction="holm", **attrs)
+    disagrees = result.assign(interval_agrees=result["verdict"] != "slower")
+    lines = ratio_intervals(disagrees).get_xlabel().splitlines()
+    assert lines[-1] == f"* significant, although the interval touches {touched}"
+    disagrees = result.assign(interval_agrees=result["verdict"] == "slower")
+    lines = ratio_intervals(disagrees).get_xlabel().splitlines()
+    assert lines[-1] == "* the p-value decides, the interval is wider"
+
+
+@pytest.mark.parametrize("size", [10, 13, 18])
+def test_ticks_of_changes_do_not_touch(size):
+    """Whatever the size of letters is: there are fewer ticks then."""
+    with plt.rc_context({"font.size": size}):
+        ax = ratio_intervals(verdicts_of_cells(CELLS))
+        ax.figure.draw_without_rendering()
+        low, high = ax.get_xlim()
+        visible = [
+            label.get_window_extent()
+            for label in ax.get_xticklabels()
+            if low <= label.get_position()[0] <= high
+        ]
+    assert len(visible) > 1
+    assert all(left.x1 < right.x0 for left, right in pairwise(visible))
 
 
 @pytest.mark.filterwarnings("ignore:.*was stopped at a limit:UserWarning")

@@ -21,12 +21,15 @@ def marks(ax):
 
 def test_marks_stand_where_methods_answer():
     """A mark for every verdict, a cross for what cannot answer, nothing where it was not asked; the
-    suite stands last."""
+    suite stands last. A method without any answer has no column."""
     times = simulated(3, benchmark=["fft", "sort"], version=["old", "new"])
     faster = times.where(times["version"] == "old", 0.8 * times).assign_attrs(times.attrs)
     result = faster.perf.agreement("old", dim="version", rng=1)
     ax = agreement(result)
-    assert (rows(ax), columns(ax)) == (["fft", "sort", "suite"], result["title"].values.tolist())
+    methods = result["title"].values.tolist()
+    assert (rows(ax), columns(ax)) == (["fft", "sort", "suite"], methods[:-1])
+    assert (methods[-1], ax.get_xlabel()) == ("HPT", "without an answer: HPT")
+    result = result.isel(method=slice(-1))
     cells, suite = result.squeeze("version").transpose("benchmark", ...), result.squeeze("version")
     outcomes, verdicts, agree = (
         np.array([*cells[name].values, suite[f"suite_{name}"].values])

@@ -88,13 +88,13 @@ def test_rows_share_a_scale():
     )
     assert max(heights(ax)[1::2][:4]) < heights(ax)[0] / 3
     assert heights(ax)[-1] < 0.001
-    assert [text for text in texts(ax, "beside") if "row" in text] == []
+    assert [text for text in texts(ax, "beside") if "band" in text] == []
     assert [texts(ax, "beside")[0], texts(ax, "beside")[-1]] == ["1.104 s", "2 ms"]
-    assert re.fullmatch(r"commit\nheight of a row: ±6\.\d % of its middle", ax.get_xlabel())
+    assert re.fullmatch(r"commit\ngrey bands: ±6\.\d % around the middle of a row", ax.get_xlabel())
     times = xr.concat([times, (times[0] ** 9).assign_coords(benchmark="far")], "benchmark")
     wide = times.assign_attrs(units="s").perf.plot.history()
     np.testing.assert_allclose(heights(wide)[:9], heights(ax)[:9])
-    assert re.fullmatch(r"2\.\d+ s, row ±53 %", texts(wide, "beside")[-1])
+    assert re.fullmatch(r"2\.\d+ s, band ±53 %", texts(wide, "beside")[-1])
 
 
 def test_labels_of_commits_do_not_touch():

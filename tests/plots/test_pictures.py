@@ -388,7 +388,7 @@ def test_pictures_of_timings_and_of_one_cell_have_facets():
         .figure.axes
     )
     assert [panel.get_ylabel() for panel in panels] == [
-        "standard deviation, percent of the estimate",
+        "standard deviation,\npercent of the estimate",
         "",
         "",
     ] * 2

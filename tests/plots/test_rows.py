@@ -9,7 +9,15 @@ import xarray as xr
 from matplotlib.textpath import TextPath
 
 import perfarray
-from perfarray.plots.figure import level_colours, number_format, selection, shortened, text_width
+from perfarray.plots.figure import (
+    describe,
+    level_colours,
+    number_format,
+    selection,
+    shortened,
+    text_width,
+    write_units,
+)
 from perfarray.plots.rows import (
     GAP,
     RowFrame,
@@ -109,7 +117,7 @@ def test_more_rows_than_fit_show_the_extremes():
 
 def test_ranked_rows_are_those_measured_from_the_best_to_the_worst():
     """Cells without a score have no row; a row is named by what differs among those measured, and
-    one sentence counts those left out."""
+    the title counts those left out."""
     score = cells(machine=["a (Xeon)", "b", "c"], compiler=["gcc", "icc"], tuning=["base", "peak"])
     score = score.copy(
         data=[[[1.0, np.nan], [3.0, np.nan]], [[np.nan] * 2] * 2, [[2.0, np.nan], [np.nan] * 2]]
@@ -118,7 +126,7 @@ def test_ranked_rows_are_those_measured_from_the_best_to_the_worst():
     assert ([row.label for row in ranked], shared, left_out) == (
         ["a (Xeon), icc", "c, gcc", "a (Xeon), gcc"],
         ["base"],
-        [],
+        ["3 of 12: those measured"],
     )
     assert [float(score.isel(row.cell)) for row in ranked] == [3, 2, 1]
     assert [float(score.isel(row.cell)) for row in ranked_rows(score, "lower", 40)[0]] == [1, 2, 3]
@@ -127,7 +135,10 @@ def test_ranked_rows_are_those_measured_from_the_best_to_the_worst():
     ranked, _, left_out = ranked_rows(scores, "lower", 5)
     assert [row.label for row in ranked] == ["m0", "m1", "m2", "m48", "m49"]
     assert ranked[3].y == ranked[2].y + 1 + GAP
-    assert left_out == ["5 of 49: the 3 best and the 2 worst; max_rows=49 draws the 44 others"]
+    assert left_out == [
+        "5 of 49: the 3 best and the 2 worst; max_rows=49 draws the 44 others",
+        "49 of 50: those measured",
+    ]
     assert len(ranked_rows(scores, "lower", 49)[0]) == 49
     with pytest.raises(ValueError, match="max_rows=1: give a number of rows of at least 2"):
         ranked_rows(scores, "lower", 1)
@@ -271,3 +282,28 @@ def test_measuring_fewer_texts_changes_no_picture():
     with plt.rc_context({"svg.hashsalt": "perfarray", "svg.fonttype": "none"}):
         measured.figure.savefig(content, format="svg", metadata={"Date": None, "Creator": None})
     assert content.getvalue() == saved
+
+
+def test_titles_break_outside_of_short_brackets():
+    """A line ends before a bracket of a few letters, not in it, and never before a percent sign;
+    a long bracket may break."""
+    title_parts = ["significant in 1 of 6 of the mean (1 to 64 %)", "5 of 6 of the median (36 %)"]
+    for width in np.arange(2.0, 7.0, 0.1):
+        ax = describe(plt.subplots(figsize=(width, 2))[1], [*title_parts, "all 84 % [70, 91]"])
+        for line in ax.get_title(loc="left").split("\n"):
+            assert line.count("(") == line.count(")")
+            assert not line.startswith("%")
+        plt.close("all")
+    ax = describe(plt.subplots(figsize=(2, 2))[1], ["clusters (largest mean silhouette of all)"])
+    assert "\n" in ax.get_title(loc="left").partition("(")[2]
+
+
+@pytest.mark.parametrize("units", ["s", "1", "pages"])
+def test_ticks_are_written_in_full(units):
+    """A tick at 1.0015 s is not called 1.002 s."""
+    ax = plt.subplots()[1]
+    ax.set_xlim(0.9965, 1.002)
+    write_units(ax.xaxis, units)
+    ax.figure.draw_without_rendering()
+    written = [float(label.get_text().split(" ")[0]) for label in ax.get_xticklabels()]
+    np.testing.assert_allclose(written, ax.get_xticks(), rtol=1e-12)

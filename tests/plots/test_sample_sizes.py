@@ -26,8 +26,8 @@ def marks(ax):
 
 
 def test_units_for_a_decision():
-    """Of one cell a curve, the required units on the line of the change, the pilot on the curve; of
-    several both points in rows."""
+    """Of one cell a curve, the required units on the line of the change, the pilot on the curve, which
+    reaches the required units; of several both points in rows."""
     result = simulated(10).perf.required_units("old", dim="version").squeeze("version")
     ax = result.perf.plot()
     np.testing.assert_allclose(ax.lines[0].get_ydata(), 100 * result["smallest_change"])
@@ -37,6 +37,10 @@ def test_units_for_a_decision():
     assert marks(ax)["pilot"][0].tolist() == pytest.approx(
         [10, 100 * result["smallest_change"].sel(units=10).item()]
     )
+    few = result.sel(units=slice(10)).perf.plot()
+    assert result["required"] > 10
+    np.testing.assert_array_equal(few.lines[1].get_xydata()[0], few.lines[0].get_xydata()[-1])
+    assert few.lines[1].get_xydata()[-1].tolist() == [result["required"].item(), 2.0]
     result = simulated(10, benchmark=9).perf.required_units("old", dim="version")
     points = marks(result.perf.plot())
     assert (
@@ -63,6 +67,7 @@ def test_stopping_of_few_cells_has_curves():
     )
     assert sum("would do" in text for text in legend(ax)) == 7 - len(stopped_cells) > 0
     assert heights(ax, "±1.1 %") == pytest.approx([1.1, 1.1])
+    assert f"no stop before {result.attrs['start']}" in legend(ax)
     with pytest.raises(ValueError, match="has no cell to draw"):
         result.isel(benchmark=[]).perf.plot()
     ax = simulated(20).perf.stopping("old", half_width=0.011).perf.plot()

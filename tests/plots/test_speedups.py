@@ -26,12 +26,12 @@ def test_a_box_per_step(times):
     are two steps."""
     ax = draw(times.perf.speedup_test("old", confidence_level=0.95))
     assert texts(ax)[:4] == [
-        "0.965  normal",
-        "0.965  normal",
-        "1  equal variances",
-        "0.0112  significant",
+        "normal\np 0.965",
+        "normal\np 0.965",
+        "equal variances\np 1",
+        "significant\np 0.0112",
     ]
-    assert texts(ax)[4:8] == ["no answer", "0.965  normal", "–", "–"]
+    assert texts(ax)[4:8] == ["no answer", "normal\np 0.965", "–", "–"]
     assert "1.957, 95 %" in texts(ax)
     assert len(ax.patches) == 6
     assert (rows(ax), title(ax)) == (["fft", "flat"], "Speedup-Test, new compared with old")

@@ -16,11 +16,10 @@ from perfarray.plots.figure import (
     check_choice,
     describe,
     draw_reference,
-    formatted,
     selection,
     shortened,
 )
-from perfarray.plots.rows import RowFrame, shown_rows
+from perfarray.plots.rows import RowFrame, formatted, shown_rows
 
 TITLES: Final = {
     "calibrate": "False alarms between halves of the same timings",
@@ -33,7 +32,7 @@ REACH: Final = 5.0  # points from the target to the full colour of a map
 
 
 def rates(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "rows") -> Axes:
-    """Draw error rates, coverage or power, each ± two standard errors, and the nominal value.
+    r"""Draw error rates, coverage or power, each ± two standard errors, and the nominal value.
 
     Parameters
     ----------
@@ -64,8 +63,10 @@ def rates(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "rows") -> 
     >>> nest = {"sizes": {"binary": [3, 10]}, "variances": {"binary": 4e-4}}
     >>> effects = {"df": "normal", "n_experiments": 50, "rng": 1}
     >>> ax = rates(perfarray.coverage("ratio_interval", **nest, **effects))
-    >>> ax.get_title(loc="left"), [label.get_text() for label in ax.get_yticklabels()]
-    ('Coverage of ratio_interval, normal effects, 50 experiments', ['binary 3', 'binary 10'])
+    >>> ax.get_title(loc="left").replace("\n", " ")
+    'Coverage of ratio_interval, normal effects, 50 experiments'
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['binary 3', 'binary 10']
     """
     function = str(result.attrs.get("result"))
     if function not in TITLES:
@@ -75,6 +76,9 @@ def rates(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "rows") -> 
     check_choice("kind", kind, ("rows", "map"))
     calibrated = function == "calibrate"
     shares = result["false_alarm_rate" if calibrated else "estimate"]
+    if "rule" in shares.dims:  # The words of the names of rules, which are names of code.
+        names = [str(rule).replace("_percent", " %") for rule in shares["rule"].values]
+        shares = shares.assign_coords(rule=("rule", [name.replace("_", " ") for name in names]))
     if kind == "map":
         return _draw_map(result, shares, ax)
     frame = RowFrame(ax, *shown_rows(shares, "share"))

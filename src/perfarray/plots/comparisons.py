@@ -443,22 +443,22 @@ def _confidence(result: xr.Dataset, intervals: list[IntervalMark]) -> str:
         bars = "exact, without intervals"
     notes, corrected = [], attrs.get("correction", "none") != "none"
     if corrected:
-        requested_level = percentage(attrs["confidence_level"])
-        bars += (
-            f", corrected{'' if level else f' from {requested_level} %'} for many benchmarks "
-            f"({attrs['correction']})"
+        number = sum(not (row.is_suite or row.is_empty) for row in intervals)
+        requested_level = f"{percentage(attrs['confidence_level'])} %"
+        bars, suite = (
+            (f"All {number} intervals hold together at {requested_level}", ", the suite's alone")
+            if attrs["correction"] == "holm"
+            else (f"{bars}, corrected for many benchmarks", f"; of the suite {requested_level}")
         )
-        notes += (
-            [f"of the suite {requested_level} %"] if any(row.is_suite for row in intervals) else []
+        bars += suite * any(row.is_suite for row in intervals)
+    if any(row.lacks_interval and np.isfinite(row.estimate) for row in intervals):
+        notes.append("hollow: one unit, no interval")
+    if verdicts := {row.verdict for row in intervals if row.mark}:
+        has_band = "threshold" in result or float(attrs.get("threshold", 0.0)) > 0
+        notes.append(
+            f"{BY_PVALUE} significant, although the interval touches "
+            f"{'the band' if has_band else 'no change'}"
+            if verdicts <= {"faster", "slower"}
+            else f"{BY_PVALUE} the p-value decides, the interval is wider"
         )
-    notes += (
-        ["hollow: one unit, no interval"]
-        if any(row.lacks_interval and np.isfinite(row.estimate) for row in intervals)
-        else []
-    )
-    notes += (
-        [f"{BY_PVALUE} the p-value decides, the interval is wider"]
-        if any(row.mark for row in intervals)
-        else []
-    )
-    return ("\n" if corrected else "; ").join(filter(None, [bars, "; ".join(notes)]))
+    return ("\n" if corrected else "; ").join([bars, *notes])

@@ -21,7 +21,7 @@ WORDS: Final = {
     "inconclusive": "no evidence",
 }
 COLUMN: Final = 0.55  # inches of a method's column
-NARROWEST: Final = 6.5  # inches that the legend needs
+NARROWEST: Final = 6.0  # inches that the legend needs
 
 
 def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -30,9 +30,10 @@ def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Horizontal axis: the methods. A cross is a method that cannot answer with these data; an
-        empty field is a method that was not asked. The column at the right says whether the methods
-        that apply agree.
+        Horizontal axis: the methods that answered; its label names the others. A cross is a method
+        that cannot answer for this row; an empty field is a method that was not asked. The column
+        at the right says whether the methods that apply agree. Without any answer all methods have
+        a column.
 
     Examples
     --------
@@ -44,20 +45,24 @@ def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """
     rows, left_out = shown_rows(result["agree"], "agreement", keeps_empty=True)
     suite = suite_rows(result, "agree", rows, "suite")
-    methods = [str(title) for title in result["title"].values]
-    frame = RowFrame(
-        ax,
-        rows + suite,
-        left_out,
-        extra=(COLUMN * len(methods) - 4.0, 0.9),
-        minimum=(NARROWEST, 0.0),
-    )
-    ax = frame.ax
     verdicts, outcomes = (
         np.array([*_of_rows(result[name], rows), *_of_rows(result.get(f"suite_{name}"), suite)])
         for name in ("verdict", "outcome")
     )
     answered: Mask = ~np.isin(outcomes, (NOT_APPLICABLE, NOT_ASKED))
+    titles = result["title"].values.astype(str)
+    has_column = answered.any(axis=0) | ~answered.any()
+    methods, unanswered = titles[has_column].tolist(), titles[~has_column].tolist()
+    verdicts, outcomes = verdicts[:, has_column], outcomes[:, has_column]
+    answered = answered[:, has_column]
+    frame = RowFrame(
+        ax,
+        rows + suite,
+        left_out,
+        extra=(COLUMN * len(methods) - 3.5, 0.9),
+        minimum=(NARROWEST, 0.0),
+    )
+    ax = frame.ax
     for verdict, word in WORDS.items():
         colour, marker = VERDICTS[verdict]
         _draw_marks(
@@ -83,7 +88,10 @@ def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         for is_unanimous, answers in zip(agree, answered, strict=True)
     ]
     return frame.finish(
-        capitalized([*compared(result, result["agree"]), "by method"]), "", texts, "agree"
+        capitalized([*compared(result, result["agree"]), "by method"]),
+        f"without an answer: {', '.join(unanswered)}" if unanswered else "",
+        texts,
+        "agree",
     )
 
 

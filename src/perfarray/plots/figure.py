@@ -69,6 +69,7 @@ CHANGES: Final = 7  # ticks with changes in words
 MARGIN: Final = 40.0  # points for the label and the ticks of the vertical axis and for the borders
 HANDLE: Final = 30.0  # points of a legend entry beside its text
 BRACKETS: Final = re.compile(r"(?<=\S) \([^()]*\)$")
+SPACE: Final = re.compile(r" (?!%|[^()]{,16}\))")  # a line breaks here, not in short brackets
 WORD: Final = re.compile(r"[^\s_]+[\s_]*|[\s_]+")
 
 
@@ -157,7 +158,7 @@ def _wrapped(title: str, size: float, room: float) -> str:
     lines: list[str] = []
     for line in title.split("\n"):
         lines.append("")
-        for word in line.split(" "):
+        for word in SPACE.split(line):
             longer = f"{lines[-1]} {word}" if lines[-1] else word
             if not lines[-1] or text_width([longer], size) <= room:
                 lines[-1] = longer
@@ -221,11 +222,6 @@ def number_format(units: str) -> Callable[..., str]:
     return format_number
 
 
-def formatted(values: Iterable[float], pattern: str = "{:.3f}") -> list[str]:
-    """Return numbers as texts, NaN as a dash."""
-    return ["–" if np.isnan(value) else pattern.format(value) for value in values]
-
-
 def write_units(axis: Axis, units: str) -> None:
     """Write numbers with their units, at so few ticks that they do not touch.
 
@@ -255,14 +251,12 @@ class UnitFormatter(Formatter):
         """Return the text of a tick."""
         assert isinstance(self.axis, Axis)
         low, high = sorted(abs(end - self.origin) for end in self.axis.get_view_interval())
-        if (
-            self.units not in PREFIXED
-            or not high
-            or (self.axis.get_scale() == "log" and high > 1000 * low)
-        ):
+        if self.units not in PREFIXED:
+            return f"{value - self.origin:.6g} {'' if self.units == '1' else self.units}".strip()
+        if not high or (self.axis.get_scale() == "log" and high > 1000 * low):
             return number_format(self.units)(value - self.origin)
         exponent = max(-24, min(24, 3 * math.floor(math.log10(high) / 3)))
-        scaled = float(f"{(value - self.origin) / 10.0**exponent:.4g}")
+        scaled = float(f"{(value - self.origin) / 10.0**exponent:.6g}")
         return f"{scaled:g} {EngFormatter.ENG_PREFIXES[exponent]}{self.units}".replace("-", "−")
 
 
@@ -278,19 +272,30 @@ class ChangeLocator(Locator):
         """Return the ticks between two ratios."""
         reach = max(vmax, 1 / vmin)
         series = (10.0 ** np.arange(-6, 9)[:, None] * (1.0, 2.0, 5.0)).ravel()
-        # Equal steps up to a factor of 2; beyond it 1.5, 2, 3, 5, 10, or 2, 5, 10, ..., or powers
-        # of 10, 100 or 1000.
-        equal, wide = (
-            [1 + step * np.arange(1, CHANGES) for step in series],
-            [series[18:][n::n] for n in (1, 3, 6, 9)],
-        )
+        # Equal steps up to a factor of 2; beyond it 1.5, 2, 3, 5, 10, or powers of 10 to 1000.
+        equal = [1 + step * np.arange(1, CHANGES) for step in series]
+        wide = [series[18:][n::n] for n in (1, 3, 6, 9)]
         grids = equal if reach < 2 else [np.array([1.5, 2, 3, 5, 10]), *wide]
         for factors in grids:
             ticks = np.concatenate([1 / factors[::-1], [1.0], factors])
             visible = ticks[(ticks >= vmin) & (ticks <= vmax)]
-            if len(visible) <= CHANGES and factors[-1] >= reach:
+            apart = self._apart(visible, vmin, vmax) if isinstance(self.axis, Axis) else visible
+            if 2 * len(apart) > len(visible) <= CHANGES and factors[-1] >= reach:
                 break
-        return visible
+        return apart
+
+    def _apart(self, ticks: Floats, low: float, high: float) -> Floats:
+        """Return the ticks whose texts have room, in letters of any size; those near 1 go first."""
+        assert isinstance(self.axis, Axis)
+        places, ends = map(self.axis.get_transform().transform, (ticks, np.array([low, high])))
+        # Room for one tick is as wide as the letters of the axis are high, three times.
+        places = 3 * self.axis.get_tick_space() * places / abs(ends[1] - ends[0])
+        texts, kept = map(self.axis.get_major_formatter(), ticks.tolist()), list[int]()
+        halves = np.array([text_width([text]) / LABEL_SIZE / 2 + 0.15 for text in texts])
+        for tick in np.argsort(abs(np.log(ticks)), kind="stable").tolist():
+            if (abs(places[kept] - places[tick]) >= halves[kept] + halves[tick]).all():
+                kept.append(tick)
+        return ticks[sorted(kept)]
 
 
 def write_changes(axis: Axis, better: str) -> None:

@@ -12,16 +12,16 @@ from perfarray.plots.figure import (
     COLOURS,
     DARK,
     GREY,
+    TICKS,
     axes_for,
     compared,
     describe,
-    formatted,
     number_format,
     selection,
     write_percent,
     write_units,
 )
-from perfarray.plots.rows import DECADE, RowFrame, shown_rows
+from perfarray.plots.rows import DECADE, RowFrame, formatted, shown_rows
 
 # where cells differ by more than this factor, the axis is relative to each cell's own statistic
 APART: Final = 2.0
@@ -160,6 +160,7 @@ def ratio_distributions(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
         ax, *shown_rows(observed, "ratio", inches=INCHES), inches=INCHES, minimum=(0.0, LOWEST)
     )
     frame.ax.axvline(1, color=GREY, linewidth=0.8, zorder=0)
+    frame.ax.xaxis.set_major_locator(MaxNLocator(TICKS))
     level = f"{100 * float(attrs.get('confidence_level', 0.95)):g} % interval"
     bars_label = (
         "exchanges" if is_test else "t distribution" if attrs["method"] == "t" else "redrawn"

@@ -10,6 +10,7 @@ from perfarray.conventions import plural
 from perfarray.plots.figure import (
     DARK,
     GREY,
+    LABEL_SIZE,
     NOTE_SIZE,
     Floats,
     axes_for,
@@ -28,14 +29,16 @@ VERDICTS: Final = {
     "slower": "#D55E00",
     "faster": "#009E73",
 }  # colours of changes; the others are grey
-LANE: Final = 0.5  # height of a series in inches, where several stand under each other
+# inches of a series where several stand under each other: at most, at least, and of a few together
+LANES: Final = (1.2, 0.5, 4.0)
 FILLED: Final = 0.36  # share of its lane that a series fills on either side of the middle
 # a row shows at least this change on either side of its middle: the noise of a quiet series looks
 # quiet
 LEAST: Final = 0.01
 FAR: Final = 4.0  # a series whose range is this many times the median range has a scale of its own
+BAND: Final = "#f4f4f4"  # colour of the band of a row
 TICKS: Final = 9  # commits with a tick
-WIDTH: Final = 9.0  # inches of a figure, less its labels
+WIDTH: Final = 7.0  # inches of a figure, less its labels
 
 
 def history(result: xr.Dataset, ax: Axes | None = None, *, only_changes: bool = False) -> Axes:
@@ -83,10 +86,12 @@ def history(result: xr.Dataset, ax: Axes | None = None, *, only_changes: bool = 
     )
     rows, left_out = _rows(result, dim, only_changes)
     is_single = len(rows) == 1
+    highest, lowest, together = LANES
+    inches = max(lowest, min(highest, together / len(rows)))
     frame = (
-        None if is_single else RowFrame(ax, rows, left_out, inches=LANE, extra=(WIDTH - 5.5, 0.0))
+        None if is_single else RowFrame(ax, rows, left_out, inches=inches, extra=(WIDTH - 5.0, 0.0))
     )
-    ax = axes_for(ax, (WIDTH, 4.0)) if frame is None else frame.ax
+    ax = axes_for(ax, (WIDTH, 3.8)) if frame is None else frame.ax
     commits = result[dim].values if dim in result.coords else np.arange(result.sizes[dim])
     # Of a date the day is written.
     days = [
@@ -112,10 +117,13 @@ def history(result: xr.Dataset, ax: Axes | None = None, *, only_changes: bool = 
             for row in rows
         ]
         texts = [
-            text if half == common else f"{text}, row ±{percent(half)}"
+            text if half == common else f"{text}, band ±{percent(half)}"
             for text, half in zip(latest, ranges, strict=True)
         ]
-        label = f"{dim}\nheight of a row: ±{percent(common)} of its middle"
+        for row in rows:
+            ends = row.y - FILLED, row.y + FILLED
+            ax.axhspan(*ends, color=BAND, linewidth=0, zorder=-1, gid="band")
+        label = f"{dim}\ngrey bands: ±{percent(common)} around the middle of a row"
         return frame.finish([title, *selection(result["pvalue_any"])], label, texts, "latest mean")
     write_units(ax.yaxis, units)
     ax.set(xlabel=dim, ylabel=metric)
@@ -145,9 +153,9 @@ def _scales(result: xr.Dataset, rows: list[Row]) -> tuple[Floats, Floats, float]
 def _label_commits(ax: Axes, labels: list[str]) -> None:
     figure = ax.get_figure(root=True)
     room = 72 * ax.get_position().width * (figure.get_figwidth() if figure is not None else 0.0)
-    number = max(2, min(TICKS, len(labels), int(room / (text_width(labels, NOTE_SIZE) + 12))))
+    number = max(2, min(TICKS, len(labels), int(room / (text_width(labels) + 12))))
     ticks = np.unique(np.linspace(0, len(labels) - 1, number).round().astype(int))
-    ax.set_xticks(ticks, [plain(labels[index]) for index in ticks.tolist()], fontsize=NOTE_SIZE)
+    ax.set_xticks(ticks, [plain(labels[index]) for index in ticks.tolist()], fontsize=LABEL_SIZE)
     ax.set_xlim(-0.5, len(labels) - 0.5)
 
 
@@ -165,7 +173,7 @@ def _rows(result: xr.Dataset, dim: str, only_changes: bool) -> tuple[list[Row], 
         raise ValueError(f"history has nothing to draw: {reason}")
     likely = sorted(
         candidates, key=lambda row: float(np.nan_to_num(pvalue.isel(row.cell), nan=2.0))
-    )[: int(TALLEST / LANE)]
+    )[: int(TALLEST / LANES[1])]
     selected = [row for row in candidates if row in likely]
     rows = [
         Row(row.cell, ", ".join(filter(None, (row.group, row.label))), "", float(lane))

@@ -47,7 +47,7 @@ def moderated_errors(result: xr.Dataset, ax: Axes | None = None) -> Axes:
             "the result was made without a prior, and has no moderated errors: give "
             "compare(..., prior='suite')"
         )
-    ax = axes_for(ax, (5.5, 4.5))
+    ax = axes_for(ax, (5.5, 4.0))
     alone, learned = (
         100 * result[name].values.ravel()
         for name in ("unmoderated_standard_error", "standard_error")
@@ -91,7 +91,8 @@ def moderated_errors(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     if result["prior_df"].size == 1:
         worth = result["prior_df"].item()
         title.append(
-            f"the suite is worth {'any number of' if np.isposinf(worth) else f'{worth:.2g}'} "
-            "further units"
+            "the suite's variances are all alike"
+            if np.isposinf(worth)
+            else f"the suite adds {worth:.2g} degrees of freedom"
         )
     return describe(ax, title)

@@ -70,7 +70,7 @@ def plan(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         return _draw_rows(ax, result, title_parts, label, unit, factor)
     is_crowded = len(cells) > len(COLOURS)
     names = [name for _, name in cells]
-    ax = axes_for(ax, (7.5 + is_crowded * text_width(names, NOTE_SIZE) / 72, 4.5))
+    ax = axes_for(ax, (6.5 + is_crowded * text_width(names, NOTE_SIZE) / 72, 4.2))
     for (index, name), colour in zip(cells, cycle(COLOURS)):
         _draw_cell(ax, name, result.isel(index), colour, factor, in_legend=not is_crowded)
     if len(cells) > 1:
@@ -135,7 +135,8 @@ def _draw_rows(
 ) -> Axes:
     """Draw one row per cell: the plan, its half-width, and that of the one-level experiment."""
     half_width = 100 * result["half_width"]
-    frame = RowFrame(ax, *shown_rows(half_width, "half-width", keeps_empty=True))
+    # The legend and the header of the column stand beside each other.
+    frame = RowFrame(ax, *shown_rows(half_width, "half-width", keeps_empty=True), extra=(0.5, 0.0))
     ax, heights = frame.ax, frame.heights
     plans, defaults = frame.values(half_width), frame.values(100 * result["default_half_width"])
     ax.hlines(heights, plans, defaults, color=GREY, linewidth=1.2, zorder=1)
@@ -215,7 +216,7 @@ def _draw_cell(
             (cost, half_width),
             (-6, -6),
             textcoords="offset points",
-            fontsize=NOTE_SIZE,
+            fontsize=LABEL_SIZE,
             ha="right",
             va="top",
         )

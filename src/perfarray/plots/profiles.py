@@ -72,7 +72,7 @@ def profile(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     if np.count_nonzero(is_drawn) > len(COLOURS):
         left_out = [f"{len(COLOURS)} of {np.count_nonzero(is_drawn)}: most benchmarks solved"]
         is_drawn = np.isin(np.arange(solved.size), order[: len(COLOURS)]).reshape(solved.shape)
-    ax = axes_for(ax, (7.5, 4.5))
+    ax = axes_for(ax, (6.5, 4.0))
     cells = named_cells(solved, is_drawn)
     is_ratio = result.attrs["kind"] == "ratio"
     values = result["value"].isel(place=slice(1, None)).values

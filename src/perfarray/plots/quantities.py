@@ -10,16 +10,15 @@ from perfarray.plots.figure import (
     GREY,
     compared,
     draw_reference,
-    formatted,
     level_colours,
-    number_format,
     selection,
     write_percent,
     write_plain,
     write_units,
 )
 from perfarray.plots.interval_marks import IntervalMark, draw_intervals
-from perfarray.plots.rows import RowFrame, shown_rows, spans_decades
+from perfarray.plots.rows import RowFrame, column_of, formatted, shown_rows, spans_decades
+from perfarray.results.words import column_digits
 
 
 def counts(result: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -144,7 +143,7 @@ def estimates(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     texts = (
         formatted(100 * values, "{:.1f} %")
         if quantity.percent
-        else list(map(number_format(units), values))
+        else column_of(values, units, column_digits(result, quantity.name, "lower", "upper"))
     )
     level = f"\n{level_of_intervals(result)} intervals" if "lower" in result else ""
     label, runs = quantity.label, int(result.attrs.get("runs", 1))

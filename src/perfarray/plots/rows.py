@@ -23,6 +23,7 @@ from perfarray.plots.figure import (
     shortened,
     text_width,
 )
+from perfarray.results.words import LEAST_DIGITS, NOTHING, quantities
 
 GAP: Final = 0.7  # room between groups, in rows
 INCHES: Final = 0.25  # height of a row
@@ -67,7 +68,7 @@ class RowFrame:
         self.label_points = text_width(labels, size, "bold" if any(groups) else "normal")
         text_points = self.label_points + text_width(groups, weight="bold")
         width, height = (
-            5.5 + text_points / 72 + extra[0],
+            5.0 + text_points / 72 + extra[0],
             1.5 + inches * (rows[-1].y - rows[0].y + 1) + extra[1],
         )
         self.ax = axes_for(ax, (max(width, minimum[0]), max(height, minimum[1])))
@@ -364,12 +365,7 @@ def ranked_rows(
         else [()]
     )
     rows = [
-        Row(
-            dict(zip(map(str, score.dims), cell, strict=True)),
-            text,
-            "",
-            y + (GAP if y >= n_best else 0.0),
-        )
+        Row(dict(zip(map(str, score.dims), cell, strict=True)), text, "", y + GAP * (y >= n_best))
         for y, (cell, text) in enumerate(zip(cells, texts_of_rows, strict=True))
     ]
     n_left_out = n_rows - len(rows)
@@ -377,7 +373,8 @@ def ranked_rows(
     sentence = (
         f"{len(rows)} of {n_rows}: {extremes}; max_rows={n_rows} draws the {n_left_out} others"
     )
-    return rows, shared, [sentence] * bool(n_left_out)
+    measured_cells = [f"{n_rows} of {score.size}: those measured"] * (n_rows < score.size)
+    return rows, shared, [sentence] * bool(n_left_out) + measured_cells
 
 
 def spacing(number: int, inches: float) -> tuple[float, int, float]:
@@ -439,6 +436,17 @@ def named_cells(
         [", ".join(texts[dim][cell[dim]] for dim in varying) for cell in cells], limit
     )
     return list(zip(cells, names, strict=True))
+
+
+def column_of(values: Floats, units: str, digits: int = LEAST_DIGITS) -> list[str]:
+    """Return numbers of one column with the unit and the decimals of `words.quantities`."""
+    texts = quantities(values.tolist(), units, digits)
+    return ["–" if text == NOTHING else text.replace(" us", " µs") for text in texts]
+
+
+def formatted(values: Iterable[float], pattern: str = "{:.3f}") -> list[str]:
+    """Return numbers as texts, NaN as a dash."""
+    return ["–" if np.isnan(value) else pattern.format(value) for value in values]
 
 
 def spans_decades(numbers: xr.DataArray) -> bool:

@@ -17,10 +17,9 @@ from perfarray.plots.figure import (
     compared,
     describe,
     draw_reference,
-    formatted,
     write_plain,
 )
-from perfarray.plots.rows import RowFrame, check_cells, named_cells, shown_rows
+from perfarray.plots.rows import RowFrame, check_cells, formatted, named_cells, shown_rows
 
 RULES: Final = {
     "stein": "Stein's rule",
@@ -64,9 +63,13 @@ def smallest_changes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         frame.ax.set_xscale("log")
         _number_ticks(frame.ax.xaxis)
         return frame.finish(title_parts, units)
-    ax = axes_for(ax, (7.0, 4.2))
+    ax = axes_for(ax, (6.5, 4.0))
     cell = result.squeeze(list(required.dims))
     ax.plot(cell["units"], 100 * cell["smallest_change"], color=COLOURS[0])
+    last, number = cell.isel(units=-1), float(cell["required"])
+    if float(last["units"]) < number < np.inf:  # then the curve goes on to the point
+        changes = [100 * float(last["smallest_change"]), abs(change)]
+        ax.plot([float(last["units"]), number], changes, color=COLOURS[0])
     draw_reference(ax, abs(change), f"{change:g} %", is_horizontal=True)
     ax.plot(cell["required"], abs(change), "o", color=COLOURS[0], label=required_label)
     ax.plot(
@@ -120,7 +123,7 @@ def half_widths(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     if required.size > len(COLOURS):
         return _draw_required(ax, result, quantity=unit, label=f"{units} for {target}", title=title)
     check_cells(required)
-    ax = axes_for(ax, (7.0, 4.2))
+    ax = axes_for(ax, (6.5, 4.0))
     for (index, name), colour in zip(named_cells(required), COLOURS, strict=False):
         cell = result.isel(index)
         percent = 100 * cell["half_width"].where(np.isfinite(cell["half_width"]))
@@ -136,7 +139,8 @@ def half_widths(result: xr.Dataset, ax: Axes | None = None) -> Axes:
                 label="_" if name else f"stops at {stop:.0f}",
             )
     draw_reference(ax, 100 * float(result.attrs["half_width_wanted"]), target, is_horizontal=True)
-    ax.axvline(int(result.attrs["start"]), color=GREY, linewidth=0.8)
+    start = int(result.attrs["start"])
+    ax.axvline(start, color=GREY, linewidth=0.8, label=f"no stop before {start}")
     ax.set(yscale="log", xlabel=units, ylabel="half-width, percent")
     low, high = ax.get_ylim()
     ax.yaxis.set_major_locator(
@@ -182,7 +186,7 @@ def required_runs(result: xr.Dataset, ax: Axes | None = None) -> Axes:
             ax, result, quantity="runs", label=f"{label}{width}", title="Required runs"
         )
     check_cells(required)
-    ax = axes_for(ax, (7.5, 4.5))
+    ax = axes_for(ax, (6.5, 4.0))
     runs = result["runs"].values.astype(float)
     step = DODGE * float(np.diff(runs).min()) if len(runs) > 1 else 0.0
     for number, (index, name) in enumerate(named_cells(required)):

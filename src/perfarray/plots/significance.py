@@ -16,9 +16,8 @@ from perfarray.plots.figure import (
     compared,
     describe,
     draw_reference,
-    formatted,
 )
-from perfarray.plots.rows import RowFrame, mark_border, shown_rows
+from perfarray.plots.rows import RowFrame, formatted, mark_border, shown_rows
 from perfarray.results.words import change_alone, digits_of
 
 LEAST: Final = 1e-6  # smaller p-values are arrows at the border
@@ -108,6 +107,8 @@ def pvalues(
 
 def _draw_cells(result: xr.Dataset, ax: Axes | None, alpha: float) -> Axes:
     title, statistic, header = TESTS[str(result.attrs["result"])]
+    if result.sizes.get("group_size") == 1 and result["group_size"].item() == 1:
+        result = result.squeeze("group_size", drop=True)  # single units, which need no title
     corrected = result.attrs.get("correction", "none") != "none"
     pvalue = result["pvalue_adjusted" if corrected else "pvalue"]
     frame = RowFrame(ax, *shown_rows(pvalue, "p", ordered="pvalue_adjusted" in result))
@@ -206,7 +207,7 @@ def _pvalue_label(result: xr.Dataset) -> str:
     if attrs["result"] == "normality":
         return (
             f"p; {100 * float(result['share_rejected'].max()):.3g} % of the cells rejected"
-            if result["group_size"].size == 1
+            if result.sizes.get("group_size", 1) == 1
             else "p"
         )
     if attrs["result"] == "hierarchical_performance_test":

@@ -54,13 +54,13 @@ STATES: Final = {
 MARKS: Final = {"min": ("|", GREY), "mean": ("o", COLOURS[0]), "median": ("D", COLOURS[5])}
 TESTED: Final = ("mean", "median")  # statistics with a test
 SUITE: Final = "all benchmarks"
-COLUMN: Final = (
-    1.25  # inches that a step adds to the width of the figure, so that p and outcome fit its box
-)
+INCHES: Final = 0.4  # height of a row: p and outcome stand in two lines
+COLUMN: Final = 1.8  # inches of a step, so that each outcome fits its box
+NARROWEST: Final = 6.5  # inches that the legend needs
 
 
 def protocol(result: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw a row per benchmark: one box per step of the protocol, with its p-value and outcome.
+    r"""Draw a row per benchmark: one box per step of the protocol, with its p-value and outcome.
 
     Returns
     -------
@@ -76,13 +76,15 @@ def protocol(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> times = perfarray.from_samples({"old": old, "new": new})
     >>> ax = protocol(times.perf.speedup_test("old", confidence_level=0.95))
     >>> [text.get_text() for text in ax.texts[:4]]
-    ['0.965  normal', '0.965  normal', '1  equal variances', '0.0112  significant']
+    ['normal\np 0.965', 'normal\np 0.965', 'equal variances\np 1', 'significant\np 0.0112']
     """
     steps = [str(step) for step in result["step"].values]
     frame = RowFrame(
         ax,
-        *shown_rows(result["speedup"], "speedup", keeps_empty=True),
-        extra=(COLUMN * len(steps), 0.4),
+        *shown_rows(result["speedup"], "speedup", inches=INCHES, keeps_empty=True),
+        inches=INCHES,
+        extra=(COLUMN * len(steps) - 3.1, 0.4),
+        minimum=(NARROWEST, 0.0),
     )
     cells = [result.isel(row.cell) for row in frame.rows]
     for row, cell in zip(frame.rows, cells, strict=True):
@@ -123,9 +125,10 @@ def _draw_steps(ax: Axes, y: float, cell: xr.Dataset) -> None:
         # With a search each row has a risk of its own, at which the same p may be normal or not:
         # the risk stands beside p, not the outcome.
         if bool(cell["searched"]) and state in (GOES_ON, WARNS, STOPS) and not np.isnan(pvalue):
-            outcome = f"{'>' if pvalue > risk else '≤'} {risk:.3g}"
-        text = outcome if np.isnan(pvalue) else f"{pvalue:.3g}  {outcome}"
-        ax.text(column, y, text, ha="center", va="center", fontsize=NOTE_SIZE)
+            text = f"{pvalue:.3g}  {'>' if pvalue > risk else '≤'} {risk:.3g}"
+        else:
+            text = outcome if np.isnan(pvalue) else f"{outcome}\np {pvalue:.3g}"
+        ax.text(column, y, text, ha="center", va="center", fontsize=LABEL_SIZE)
 
 
 def _speedup_text(cell: xr.Dataset) -> str:

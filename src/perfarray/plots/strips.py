@@ -82,7 +82,7 @@ def strip(
     has_limits = {"lower", "upper"} <= set(result.data_vars)
     names = [name, "lower", "upper"] if has_limits else [name]
     result = result[names].compute().squeeze([dim for dim in result[name].dims if dim != along])
-    ax = axes_for(ax, (8.0, 4.0))
+    ax = axes_for(ax, (6.8, 3.8))
     first_title = ax.get_title(
         loc="left"
     )  # A second result in the same Axes keeps the title of the first.
@@ -105,7 +105,7 @@ def strip(
         )
     if truth is not None:
         # Drawn above the intervals, to show which of them contain it.
-        draw_reference(ax, truth, "true", is_horizontal=True, zorder=2)
+        draw_reference(ax, truth, "truth", is_horizontal=True, zorder=2)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlim(x[0] - 0.7, x[-1] + 0.7)
     ax.set_xlabel(along)
@@ -127,7 +127,7 @@ def _draw_intervals(
     width = min(12.0, max(1.0, WIDTH / len(x)))
     for mask, colour, label in (
         (covering, COLOURS[1], "interval"),
-        (bounded & ~covering, COLOURS[5], "interval without it"),
+        (bounded & ~covering, COLOURS[5], "interval that misses the truth"),
     ):
         if mask.any():
             ax.vlines(

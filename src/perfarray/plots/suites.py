@@ -16,7 +16,6 @@ from perfarray.plots.figure import (
     axes_for,
     check_choice,
     describe,
-    number_format,
     selection,
     write_percent,
     write_units,
@@ -24,12 +23,14 @@ from perfarray.plots.figure import (
 from perfarray.plots.rows import (
     MAX_ROWS,
     RowFrame,
+    column_of,
     largest_part,
     named_cells,
     ranked_rows,
     shown_rows,
     spans_decades,
 )
+from perfarray.results.words import column_digits
 
 INCHES: Final = 0.4  # height of the row of a density
 HEIGHT: Final = 0.85  # height of a density, in rows
@@ -83,7 +84,7 @@ def score_densities(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
             )
         write_units(frame.ax.xaxis, units)
         return frame.finish(title_parts, label)
-    ax = axes_for(ax, (7.5, 4.5))
+    ax = axes_for(ax, (6.5, 4.0))
     for (index, name), colour in zip(measured_cells, COLOURS, strict=False):
         _draw_density(ax, curves.isel(index), colour, name or "scores")
     if len(measured_cells) == 1:
@@ -188,7 +189,8 @@ def five_numbers(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = 
         if result.attrs.get("method") == "exact"
         else f"{result.attrs.get('n_resamples', '')} scores drawn"
     )
-    texts = list(map(number_format(units), median))
+    digits = column_digits(result, "median", "minimum", "maximum")
+    texts = column_of(median, units, digits)
     return frame.finish(
         ["Five numbers of the score", *labels, *other_suites, how],
         _score_label(result.attrs),
@@ -248,7 +250,7 @@ def relative_variation(
     frame.ax.set_xlim(left=0)
     frame.ax.xaxis.set_major_locator(MaxNLocator(TICKS))
     write_percent(frame.ax.xaxis, 100.0)
-    texts = list(map(number_format(str(score.attrs.get("units", "1"))), frame.values(score)))
+    texts = column_of(frame.values(score), str(score.attrs.get("units", "1")))
     title_parts = ["How much scores vary", *labels, *other_suites]
     return frame.finish(
         title_parts, "standard deviation of the score, percent of it", texts, "score"
@@ -288,7 +290,7 @@ def suite_scores(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = 
         frame.ax.set_xscale("log")
     frame.draw_points(scores)
     write_units(frame.ax.xaxis, units)
-    texts = list(map(number_format(units), scores))
+    texts = column_of(scores, units)
     return frame.finish(
         ["Scores of the suite", *labels, *other_suites], _score_label(result.attrs), texts, "score"
     )

@@ -136,7 +136,7 @@ def _percent(value: float) -> str:
 
 
 def stability(result: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw the variation of estimators by group size; of several cells, the required group size.
+    r"""Draw the variation of estimators by group size; of several cells, the required group size.
 
     Returns
     -------
@@ -154,7 +154,7 @@ def stability(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> times = perfarray.from_samples({"fft": [9.0, 10.0, 11.0, 10.0] * 3}, dim="benchmark")
     >>> ax = times.perf.estimator_stability(group_sizes=[1, 2], statistics="mean").perf.plot()
     >>> ax.get_xlabel(), ax.get_ylabel()
-    ('runs in a group', 'standard deviation, percent of the estimate')
+    ('runs in a group', 'standard deviation,\npercent of the estimate')
     """
     is_order = "right" in result
     required = result["required" if is_order else "required_group_size"]
@@ -166,7 +166,7 @@ def stability(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         goal = f"{100 * float(result.attrs['difference']):g} % can be told apart"
     if cells.size > 1:
         return _draw_required(ax, required, colours, float(result["group_size"].max()), goal)
-    ax = axes_for(ax, (7.5, 4.5))
+    ax = axes_for(ax, (6.5, 4.0))
     curves = (
         100
         * result.squeeze(list(cells.dims))["right" if is_order else "relative_standard_deviation"]
@@ -202,7 +202,7 @@ def stability(result: xr.Dataset, ax: Axes | None = None) -> Axes:
             gid="adjusted",
         )
     ax.plot([], [], "--", color=DARK, linewidth=1, label="adjusted for overlap")
-    ax.set(xlabel="runs in a group", ylabel="standard deviation, percent of the estimate")
+    ax.set(xlabel="runs in a group", ylabel="standard deviation,\npercent of the estimate")
     ax.set_ylim(bottom=0)
     return describe(ax, ["Stability of estimators", *selection(cells)])
 

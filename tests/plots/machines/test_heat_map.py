@@ -94,7 +94,7 @@ def test_of_several_suites_the_largest_is_drawn():
     panels = result.perf.plot(row="suite").figure.axes
     assert [(title(panel), texts(panel, "column")) for panel in panels] == [
         ("int", ["a", "b"]),
-        ("fp", ["c"]),
+        ("fp, 2 of 4: those measured", ["c"]),
     ]
     plt.close("all")
 

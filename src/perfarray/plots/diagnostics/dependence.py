@@ -21,6 +21,7 @@ from perfarray.plots.figure import (
     selection,
 )
 from perfarray.plots.rows import named_cells, note_rows
+from perfarray.results.words import probability
 
 
 def correlogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -53,7 +54,7 @@ def correlogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         : min(len(COLOURS), np.count_nonzero(measured))
     ]
     coloured = np.isin(np.arange(pvalue.size), order).reshape(pvalue.shape) & measured
-    ax = axes_for(ax, (7.5, 4.0))
+    ax = axes_for(ax, (6.5, 4.0))
     lags, notes = correlations["lag"].values, []
     if (measured & ~coloured).any():
         # One artist for all: thousands of lines take as many seconds as the rest of a report.
@@ -72,10 +73,7 @@ def correlogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         ax.add_collection(grey_lines)
         notes = [f"in colour {np.count_nonzero(coloured)} of {pvalue.size}: lowest p of dependence"]
     for (index, name), colour in zip(named_cells(pvalue, coloured), COLOURS, strict=False):
-        label = (
-            f"{name or 'all series'} (p of the order, drift included: "
-            f"{float(pvalue.isel(index)):.2g})"
-        )
+        label = f"{name or 'all series'} (p {probability(float(pvalue.isel(index)))})"
         ax.plot(
             lags,
             correlations.isel(index),
@@ -94,7 +92,11 @@ def correlogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     for edge in (-1.96 / number**0.5, 1.96 / number**0.5):
         ax.axhline(edge, color=GREY, linewidth=0.9, linestyle="--", zorder=0, gid="band")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set(xlabel=f"{dims} apart", ylabel="correlation")
+    ax.set(
+        xlabel=f"{dims} apart\ndashed: 95 % limits of one lag of independent values\n"
+        "p: rank test for similar neighbours or a drift",
+        ylabel="correlation",
+    )
     return describe(ax, [f"How alike {dims} are", *selection(pvalue), *notes])
 
 

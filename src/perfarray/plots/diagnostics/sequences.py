@@ -11,7 +11,7 @@ from perfarray.conventions import MARKS, plural
 from perfarray.plots.diagnostics.dependence import one_cell
 from perfarray.plots.figure import (
     GREY,
-    NOTE_SIZE,
+    LABEL_SIZE,
     Floats,
     Mask,
     UnitFormatter,
@@ -89,7 +89,7 @@ def run_sequence(sequence: xr.Dataset, ax: Axes | None = None, *, max_lines: int
         np.linspace(0, len(all_lines) - 1, min(max_lines, len(all_lines))).round().astype(int)
     )
     lines = [all_lines[number] for number in indices]
-    ax = axes_for(ax, (9.0, 4.0))
+    ax = axes_for(ax, (6.8, 3.8))
     lengths = [len(line.values) for line in lines]
     gap = max(1.0, GAP * max(lengths))
     starts = list(accumulate((length + gap for length in lengths[:-1]), initial=0.0))
@@ -103,7 +103,7 @@ def run_sequence(sequence: xr.Dataset, ax: Axes | None = None, *, max_lines: int
             len(labels) * (text_width(labels) + 4)
             > 72 * ax.get_window_extent().width / ax.figure.dpi
         )
-        ax.set_xticks(middles, labels, fontsize=NOTE_SIZE, rotation=90 if crowded else 0)
+        ax.set_xticks(middles, labels, fontsize=LABEL_SIZE, rotation=90 if crowded else 0)
         ax.tick_params(axis="x", length=0)
         ax.set_xlabel(f"{ax.get_xlabel()}\ninside each its {plural(levels[-1])}")
     ax.yaxis.set_major_formatter(UnitFormatter(str(sequence.attrs.get("units", "1"))))

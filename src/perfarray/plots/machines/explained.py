@@ -115,7 +115,7 @@ def _draw_influence(result: xr.Dataset, ax: Axes | None) -> Axes:
         100 * strongest[f"explained{end}"].fillna(0.0 if not end else np.nan).values
         for end in ("", "_lower", "_upper")
     )
-    ax = axes_for(ax, (7.0, 1.7 + 0.3 * len(names)))
+    ax = axes_for(ax, (6.5, 1.7 + 0.3 * len(names)))
     significant = (strongest["lower"].values > 0) & is_shown
     for mask, colour, label in (
         (significant, COLOURS[0], "more than chance"),
@@ -169,7 +169,7 @@ def _draw_coefficients(result: xr.Dataset, ax: Axes | None) -> Axes:
         coefficients = coefficients.isel(term=[*low, *high])
     terms = [str(name) for name in coefficients["term"].values]
     positions = np.arange(len(terms))
-    ax = axes_for(ax, (7.0, 1.6 + 0.3 * len(terms)))
+    ax = axes_for(ax, (6.5, 1.6 + 0.3 * len(terms)))
     ax.axvline(0.0, color=GREY, linewidth=0.8, zorder=1)
     lower, upper = (coefficients[f"coefficient_{end}"] for end in ("lower", "upper"))
     ax.hlines(positions, lower, upper, color=COLOURS[0], linewidth=1.6)
@@ -255,7 +255,7 @@ def _draw_diagnostics(result: xr.Dataset, ax: Axes | None) -> Axes:
         names[index] for index in np.argsort(-distances, kind="stable") if distances[index] > 0
     ]
     strongest = list(dict.fromkeys(moving))[:NAMED]
-    ax = axes_for(ax, (7.5, 5.0))
+    ax = axes_for(ax, (6.5, 4.6))
     ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=1)
     size, alpha = (14, 0.5) if len(fitted) <= CROWD else (5, 0.25)
     is_weak = ~np.isin(names, strongest)

@@ -14,12 +14,19 @@ from perfarray.plots.figure import (
     NOTE_SIZE,
     ChangeLocator,
     Floats,
-    formatted,
     selection,
     shortened,
     text_width,
 )
-from perfarray.plots.rows import INCHES, RowFrame, largest_part, ranked_rows, some_named, spacing
+from perfarray.plots.rows import (
+    INCHES,
+    RowFrame,
+    formatted,
+    largest_part,
+    ranked_rows,
+    some_named,
+    spacing,
+)
 
 MAX_ROWS: Final = 400  # thinner rows have no visible colour; of more the extremes are drawn
 COLUMN: Final = 0.3  # inches of a column
@@ -111,7 +118,7 @@ def heat_map(result: xr.Dataset, ax: Axes | None = None, *, max_rows: int = MAX_
     means, _ = some_named(formatted(frame.values(mean), "{:.2f}x"), step, "")
     frame.finish(
         title_parts,
-        f"ratio to the median {samples}, and its mean over {features}: blue is better",
+        f"ratio to the median {samples}, and its mean over {features}\nblue is better",
         means,
         "mean",
     )

@@ -49,7 +49,7 @@ def mixture(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> ax.get_title(loc="left")
     'Mixture of 2 components, old, 6 runs: modes may be chance'
     """
-    ax = axes_for(ax, (7.5, 4.5))
+    ax = axes_for(ax, (6.5, 4.0))
     kind, number, family = (
         curves.attrs["kind"],
         int(curves["n_components"].values.item()),

@@ -10,13 +10,12 @@ from matplotlib.ticker import MaxNLocator
 from perfarray.plots.figure import (
     COLOURS,
     GREY,
-    formatted,
     number_format,
     selection,
     shortened,
     write_percent,
 )
-from perfarray.plots.rows import GAP, INCHES, TALLEST, Row, RowFrame, shown_rows
+from perfarray.plots.rows import GAP, INCHES, TALLEST, Row, RowFrame, formatted, shown_rows
 
 WRITTEN: Final = 0.09  # shares from here on have room for their number
 
@@ -51,7 +50,9 @@ def modes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     p, low, high = (
         frame.values(result.get(name, missing)) for name in ("pvalue", "lower", "upper")
     )
-    ax.hlines(heights, low, high, color=GREY, linewidth=1.6, zorder=1)
+    if np.isfinite(low).any():
+        label = "of resampled runs"
+        ax.hlines(heights, low, high, color=GREY, linewidth=1.6, zorder=1, label=label)
     differs = (number != supported) & np.isfinite(number)
     if differs.any():
         ax.plot(

@@ -75,7 +75,7 @@ def overlay(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     if np.count_nonzero(is_drawn) > len(COLOURS):
         low, high, left_out = extremes(median, len(COLOURS), "median")
         is_drawn = np.isin(np.arange(median.size), [*low, *high]).reshape(median.shape)
-    ax = axes_for(ax, (7.5, 4.5))
+    ax = axes_for(ax, (6.5, 4.0))
     cells = [(name or "runs", curves.isel(index)) for index, name in named_cells(median, is_drawn)]
     scaled = bool(far_apart(curves.where(median.copy(data=is_drawn)), median.dims))
     for (name, cell), colour in zip(cells, COLOURS, strict=False):
