@@ -445,20 +445,21 @@ def _confidence(result: xr.Dataset, intervals: list[IntervalMark]) -> str:
     if corrected:
         number = sum(not (row.is_suite or row.is_empty) for row in intervals)
         requested_level = f"{percentage(attrs['confidence_level'])} %"
-        bars, suite = (
-            (f"All {number} intervals hold together at {requested_level}", ", the suite's alone")
-            if attrs["correction"] == "holm"
-            else (f"{bars}, corrected for many benchmarks", f"; of the suite {requested_level}")
-        )
-        bars += suite * any(row.is_suite for row in intervals)
+        if level and attrs["correction"] == "holm":
+            bars = f"{level} intervals: all {number} hold together at {requested_level} (holm)"
+        else:
+            requested = "" if level else f" from {requested_level}"
+            bars += f", corrected{requested} for many benchmarks ({attrs['correction']})"
+        if any(row.is_suite for row in intervals):
+            notes.append(f"the suite's is at {requested_level}")
     if any(row.lacks_interval and np.isfinite(row.estimate) for row in intervals):
         notes.append("hollow: one unit, no interval")
     if verdicts := {row.verdict for row in intervals if row.mark}:
         has_band = "threshold" in result or float(attrs.get("threshold", 0.0)) > 0
+        edge = "the band" if has_band else "no change"
         notes.append(
-            f"{BY_PVALUE} significant, although the interval touches "
-            f"{'the band' if has_band else 'no change'}"
+            f"{BY_PVALUE} the p-value decides, although the interval touches {edge}"
             if verdicts <= {"faster", "slower"}
             else f"{BY_PVALUE} the p-value decides, the interval is wider"
         )
-    return ("\n" if corrected else "; ").join([bars, *notes])
+    return ("\n" if corrected else "; ").join(filter(None, [bars, "; ".join(notes)]))

@@ -50,7 +50,7 @@ def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         for name in ("verdict", "outcome")
     )
     answered: Mask = ~np.isin(outcomes, (NOT_APPLICABLE, NOT_ASKED))
-    titles = result["title"].values.astype(str)
+    titles = np.array([str(title) for title in result["title"].values])
     has_column = answered.any(axis=0) | ~answered.any()
     methods, unanswered = titles[has_column].tolist(), titles[~has_column].tolist()
     verdicts, outcomes = verdicts[:, has_column], outcomes[:, has_column]
